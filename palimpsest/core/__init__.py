@@ -1,0 +1,1 @@
+"""What Palimpsest exists for, pure: no input or output, clock, randomness or logging."""

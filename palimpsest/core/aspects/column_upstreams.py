@@ -1,0 +1,22 @@
+"""column_upstreams: the columns that one column is made from; the key is the column, a member is (URN, path, operation)."""
+
+from __future__ import annotations
+
+from palimpsest.core.aspects.aspect import Impact, Member, label_of, set_aspect
+
+
+def _shown(member: Member) -> str:
+    path = member[1] if len(member) > 1 else ""
+    return f"{label_of(member[0])}.{path}" if path else label_of(member[0])
+
+
+ASPECT = set_aspect(
+    "column_upstreams",
+    "source column",
+    added=Impact.MINOR,
+    removed=Impact.NOTABLE,
+    shown=_shown,
+    rank=70,
+    keyed=True,
+    paths=True,
+)

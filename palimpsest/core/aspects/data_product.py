@@ -1,0 +1,7 @@
+"""data_product: on a data product the set of its assets; on an asset, where a source tells it, the set of its products."""
+
+from __future__ import annotations
+
+from palimpsest.core.aspects.aspect import set_aspect
+
+ASPECT = set_aspect("data_product", "asset", rank=16)

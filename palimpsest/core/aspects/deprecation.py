@@ -1,0 +1,40 @@
+"""deprecation: whether an entity is deprecated, with note, planned end and replacement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from palimpsest.core.aspects.aspect import Impact, Json, compact, fields_of, quote, record_aspect
+from palimpsest.core.moment import Moment, spoken
+
+
+def _end(value: Json) -> str:
+    return f", ends {spoken(Moment(value))}" if isinstance(value, int) and value else ""
+
+
+def _say(key: str, value: Json) -> str:
+    fields = fields_of(compact(value))
+    if not fields.get("deprecated"):
+        return "not deprecated"
+    note = f": {quote(fields['note'])}" if fields.get("note") else ""
+    return f"deprecated{note}{_end(fields.get('decommission_time'))}"
+
+
+def _say_change(key: str, before: Json, after: Json) -> str:
+    was, now = fields_of(compact(before)), fields_of(compact(after))
+    if now.get("deprecated") and not was.get("deprecated"):
+        return _say(key, after)
+    if was.get("deprecated") and not now.get("deprecated"):
+        return f"no longer deprecated, was {_say(key, before)}"
+    return _RECORD.say_change(key, before, after)
+
+
+_RECORD = record_aspect(
+    "deprecation",
+    _say,
+    impact=Impact.NOTABLE,
+    words={"deprecated": "deprecated", "decommission_time": "planned end"},
+    subject=lambda key: "",
+    rank=5,
+)
+ASPECT = replace(_RECORD, say_change=_say_change)

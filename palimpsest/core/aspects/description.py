@@ -1,0 +1,7 @@
+"""description: the prose about an entity. Keys `source` (from ingestion) and `edited` (by hand in DataHub)."""
+
+from __future__ import annotations
+
+from palimpsest.core.aspects.aspect import text_aspect
+
+ASPECT = text_aspect("description", lambda key: "description (edited)" if key == "edited" else "description", rank=20)

@@ -1,0 +1,56 @@
+"""The one tree of errors. Each says what happened, to which thing, and what to do.
+
+Split only where a caller decides differently; the command line maps each class to one exit code.
+Expected outcomes (a cell that is unknown, a record that is not memory) are values, not errors.
+
+    PalimpsestError
+    ├── UsageError          the request is wrong                         exit 2
+    │   └── ConfigError     a setting is wrong
+    ├── StoppedError        stopped on purpose before writing            exit 1
+    │   ├── LeaseHeldError  somebody else is at work on this source
+    │   └── MassChangeError too much of the source would vanish
+    ├── CatalogError        the catalog could not be read or written     exit 3
+    └── StoreError          the memory's database could not be used      exit 4
+"""
+
+from __future__ import annotations
+
+
+class PalimpsestError(Exception):
+    """A failure that a person can act on.
+
+    `message` is one line: what happened, to which thing. `hint` is one line: what to do; may be empty.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(PalimpsestError):
+    """What was asked for cannot be asked."""
+
+
+class ConfigError(UsageError):
+    """A setting is unknown, missing or of the wrong form."""
+
+
+class StoppedError(PalimpsestError):
+    """The job ran and stopped before writing."""
+
+
+class LeaseHeldError(StoppedError):
+    """Another process holds the lease on the source."""
+
+
+class MassChangeError(StoppedError):
+    """A reading would empty or remove too large a share of what a source holds."""
+
+
+class CatalogError(PalimpsestError):
+    """The catalog, or a file of it, could not be read or written."""
+
+
+class StoreError(PalimpsestError):
+    """The database that holds the memory could not be used."""

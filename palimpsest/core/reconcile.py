@@ -1,0 +1,137 @@
+"""Reconciling: what pending episodes do to the versions of one belief. Pure; the rules' judgement.
+
+Every episode of a structured aspect that differs founds one version, in order; a removal ends the current one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from palimpsest.core.aspects import ASPECTS
+from palimpsest.core.belief import Version
+from palimpsest.core.episode import Episode, Ground, Kind, credible
+from palimpsest.core.jsontext import dumps, loads
+from palimpsest.core.moment import Moment
+
+
+class VerdictKind(StrEnum):
+    """What the consolidator decides about an episode."""
+
+    OPEN = "open"
+    REINFORCE = "reinforce"
+    SUPERSEDE = "supersede"
+    RETRACT = "retract"
+    CONTEST = "contest"
+    LEAVE = "leave"
+
+
+class Reason(StrEnum):
+    """Why a version was opened or ended, as the rules say it."""
+
+    FIRST_SEEN = "first seen"
+    OBSERVED = "the catalog says otherwise now"
+    RETURNED = "stated again after it was gone"
+    UNLISTED = "its raw aspect was read whole and no longer lists it"
+    REMOVED = "removed by an explicit patch"
+
+
+class Opened(NamedTuple):
+    """A new version. `reverts_to` is the number of the earlier version whose value it has again."""
+
+    number: int
+    episode: Episode
+    valid_from: Moment
+    valid_after: Moment | None
+    reason: str
+    reverts_to: int | None
+
+
+class Closed(NamedTuple):
+    """The end of a version: by its successor's number, or by the episode that retracted it."""
+
+    number: int
+    valid_to: Moment
+    successor: int | None
+    ended_by: Episode
+    reason: str
+
+
+class Verdict(NamedTuple):
+    """What becomes of one episode: the version it opens, the version it closes."""
+
+    kind: VerdictKind
+    episode: Episode
+    opened: Opened | None
+    closed: Closed | None
+
+
+def reconcile(
+    aspect: str,
+    current: Version | None,
+    last_number: int,
+    earlier: Sequence[tuple[int, str | None]],
+    episodes: Sequence[Episode],
+) -> list[Verdict]:
+    """The verdicts on the pending episodes of one belief, oldest first.
+
+    `current` is the current version, `last_number` the highest number so far (0 for none), `earlier` the numbers and
+    values of all versions so far.
+    """
+    verdicts = []
+    open_number = current.number if current is not None else None
+    open_from = current.valid_from if current is not None else None
+    forms = {_form(aspect, value): number for number, value in earlier if value is not None}
+    number = last_number
+    for episode in episodes:
+        moment = _valid_from(episode)
+        if open_from is not None and moment < open_from:
+            moment = open_from
+        if episode.kind is Kind.REMOVED:
+            closed = None
+            if open_number is not None:
+                ground = Reason.REMOVED if episode.ground is Ground.PATCH else Reason.UNLISTED
+                closed = Closed(open_number, moment, None, episode, ground)
+            verdicts.append(Verdict(VerdictKind.RETRACT, episode, None, closed))
+            open_number = open_from = None
+            continue
+        number += 1
+        reverts = forms.get(_form(aspect, episode.value)) if forms else None
+        opened = Opened(number, episode, moment, _valid_after(episode), _reason(episode, reverts), reverts)
+        if open_number is None:
+            verdicts.append(Verdict(VerdictKind.OPEN, episode, opened, None))
+        else:
+            closed = Closed(open_number, moment, number, episode, Reason.OBSERVED)
+            verdicts.append(Verdict(VerdictKind.SUPERSEDE, episode, opened, closed))
+        if forms or len(episodes) > 1:
+            forms[_form(aspect, episode.value)] = number
+        open_number, open_from = number, moment
+    return verdicts
+
+
+def _form(aspect: str, value: str | None) -> bytes:
+    return dumps(ASPECTS[aspect].canonical(loads(value))) if value is not None else b""
+
+
+def _valid_from(episode: Episode) -> Moment:
+    """The catalog's own time where it is credible, else the reading's."""
+    return credible(episode.stamped_at, episode.after_at, episode.observed_at) or episode.observed_at
+
+
+def _valid_after(episode: Episode) -> Moment | None:
+    """The last reading that did not show it yet, where no stamp tells better."""
+    if credible(episode.stamped_at, episode.after_at, episode.observed_at) is not None:
+        return None
+    return episode.after_at
+
+
+def _reason(episode: Episode, reverts: int | None) -> str:
+    match episode.kind:
+        case Kind.FIRST:
+            reason = Reason.FIRST_SEEN
+        case Kind.RETURNED:
+            reason = Reason.RETURNED
+        case _:
+            reason = Reason.OBSERVED
+    return f"{reason}; it is what version {reverts} said" if reverts is not None else str(reason)

@@ -1,0 +1,65 @@
+"""Protocols for what has several implementations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from palimpsest.core.moment import Moment
+from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skipped
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> Moment:
+        """The moment it is."""
+
+
+class Progress(Protocol):
+    """Shows a person how far a job is; the silent one does nothing."""
+
+    def start(self, what: str, total: int | None = None) -> None:
+        """A stage begins; `total` steps are expected, None when nobody knows."""
+
+    def advance(self, count: int = 1) -> None:
+        """So many steps are done."""
+
+    def done(self) -> None:
+        """The stage ends."""
+
+
+class CatalogReader(Protocol):
+    """One source of testimony about a catalog."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of source: `file`, `datahub-mcp`, `datahub-graphql`. Its name unless one is given."""
+
+    @property
+    def origin(self) -> str:
+        """Which server or catalog stands behind it; a source refuses another one under its name."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the reading lists every entity of the catalog, so that one it lacks is gone."""
+
+    def records(self) -> Iterator[RawAspect | Skipped | Failed]:
+        """Every record, in reading order, with flat memory. Raises CatalogError when the catalog cannot be read."""
+
+    def observe(self, urn: str, part: str, payload: bytes) -> Seen:
+        """The cells that a raw aspect states, and its stamp. Raises ValueError when it is not of the expected form."""
+
+    def patches(self, urn: str, part: str, payload: bytes) -> tuple[list[Patch], list[str]]:
+        """The member changes that a PATCH states, and the paths it cannot turn into any."""
+
+
+class LinkWriter(Protocol):
+    """Gives our link back to the catalog."""
+
+    @property
+    def target(self) -> str:
+        """Where the links go: a server's address, or a file's path."""
+
+    def write(self, links: Iterable[tuple[str, str, str, Moment]]) -> int:
+        """Write (URN, URL, label, time) and tell how many were found again by a re-read."""

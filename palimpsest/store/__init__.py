@@ -1,0 +1,1 @@
+"""The one schema, its engine and its statements. The only package that knows SQLAlchemy."""

@@ -1,0 +1,111 @@
+"""Bringing a store's tables to the schema of this version, by the Alembic revisions that ship with it.
+
+The embedded default migrates itself; a server is migrated by `palimpsest db upgrade`, and jobs refuse one that is behind.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from palimpsest import shipped
+from palimpsest.core.errors import StoreError
+from palimpsest.core.moment import Moment
+from palimpsest.store.engine import Store
+from palimpsest.store.schema import store as store_table
+
+_ALEMBIC_IS_NOT_THREAD_SAFE = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationStatus:
+    """Where a store stands: the revision it is at (None: empty), the newest, and those to come."""
+
+    at: str | None
+    newest: str
+    pending: tuple[str, ...]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing is to be done."""
+        return self.at == self.newest
+
+
+def revisions() -> tuple[str, ...]:
+    """Every revision that ships, oldest first: the numbers that the revision files begin with."""
+    files = sorted((shipped.folder("migrations") / "versions").glob("[0-9]*.py"))
+    return tuple(file.name.partition("_")[0] for file in files)
+
+
+def status(store: Store) -> MigrationStatus:
+    """Where the store stands. Raises StoreError when it is at a revision that this version does not know."""
+    return store.read(_status)
+
+
+def _status(connection: sa.Connection) -> MigrationStatus:
+    at: str | None = None
+    if sa.inspect(connection).has_table("alembic_version"):
+        at = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    known = revisions()
+    if at is not None and at not in known:
+        raise StoreError(
+            f"the store is at revision {at}, which this version does not know", "upgrade palimpsest: the store is newer"
+        )
+    done = known.index(at) + 1 if at is not None else 0
+    return MigrationStatus(at=at, newest=known[-1], pending=known[done:])
+
+
+def upgrade(store: Store, *, now: Moment, secret: bytes | None = None) -> MigrationStatus:
+    """Bring the store to the newest revision, and give a new one its secret (a random one unless given)."""
+    with _ALEMBIC_IS_NOT_THREAD_SAFE:
+        if store.engine.dialect.name == "sqlite":
+            before = store.write(lambda connection: _upgrade(connection))
+        else:
+            with store.translated(), store.engine.connect() as connection:
+                connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+                before = _upgrade(connection)
+    store.write(lambda connection: _set_up(connection, now, secret))
+    return before
+
+
+def _upgrade(connection: sa.Connection) -> MigrationStatus:
+    before = _status(connection)
+    if not before.is_current:
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(shipped.folder("migrations")).replace("%", "%%"))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    return before
+
+
+def _set_up(connection: sa.Connection, now: Moment, secret: bytes | None) -> None:
+    if connection.scalar(sa.select(store_table.c.id)) is None:
+        row = {"id": 1, "secret": secret or secrets.token_bytes(16), "created_at": now}
+        connection.execute(sa.insert(store_table), row)
+
+
+def ready(store: Store, *, now: Moment, may_write: bool) -> None:
+    """Make sure that the store can be used: migrate the embedded default, refuse a server that is behind.
+
+    `may_write` False is for surfaces that only read: an empty or outdated store is then an error too.
+    Raises StoreError.
+    """
+    found = status(store)
+    if found.is_current:
+        return
+    if store.engine.dialect.name == "sqlite" and may_write:
+        upgrade(store, now=now)
+        return
+    what = "is empty" if found.at is None else f"is at revision {found.at}, {len(found.pending)} behind"
+    hint = (
+        "run: palimpsest scan"
+        if found.at is None and store.engine.dialect.name == "sqlite"
+        else "run: palimpsest db upgrade"
+    )
+    raise StoreError(f"the store {what}: {store.url.render_as_string(hide_password=True)}", hint)

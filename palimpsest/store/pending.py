@@ -1,0 +1,151 @@
+"""What the consolidator reads: pending episodes by entity, the leases on entities, and the versions so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.belief import State, Version
+from palimpsest.core.episode import Episode, Ground, Kind
+from palimpsest.core.ids import BeliefId, CellId, EntityId
+from palimpsest.core.moment import Moment
+from palimpsest.store.readings import ranges
+from palimpsest.store.schema import cell, entity, episode, version
+
+LEASE_MS = 5 * 60 * 1000
+
+
+class Cluster(NamedTuple):
+    """The pending episodes of one belief, oldest first."""
+
+    belief: BeliefId
+    entity: EntityId
+    aspect: str
+    key: str
+    episodes: list[Episode]
+
+
+def count_pending(connection: sa.Connection) -> int:
+    """How many episodes wait for a verdict."""
+    return int(
+        connection.scalar(sa.select(sa.func.count()).select_from(episode).where(episode.c.verdict.is_(None))) or 0
+    )
+
+
+def claim(connection: sa.Connection, *, holder: str, now: Moment, after: EntityId, most: int) -> list[EntityId]:
+    """Lease the next entities with pending episodes that nobody else holds; about `most` episodes' worth, in id order."""
+    rows = connection.execute(
+        sa.select(cell.c.entity_id)
+        .join(episode, episode.c.cell_id == cell.c.id)
+        .join(entity, entity.c.id == cell.c.entity_id)
+        .where(
+            episode.c.verdict.is_(None),
+            episode.c.cell_id > after,
+            sa.or_(entity.c.holder.is_(None), entity.c.held_until < now, entity.c.holder == holder),
+        )
+        .order_by(episode.c.cell_id)
+        .limit(most)
+    )
+    found = list(dict.fromkeys(EntityId(row[0]) for row in rows))
+    if not found:
+        return []
+    claimed = connection.execute(
+        sa.update(entity)
+        .where(
+            entity.c.id.in_(found),
+            sa.or_(entity.c.holder.is_(None), entity.c.held_until < now, entity.c.holder == holder),
+        )
+        .values(holder=holder, held_until=now + LEASE_MS)
+        .returning(entity.c.id)
+    )
+    return sorted(EntityId(row[0]) for row in claimed)
+
+
+def entities_after(connection: sa.Connection, after: EntityId, most: int) -> list[EntityId]:
+    """The next entities with pending episodes, whoever holds them; about `most` episodes' worth, in id order."""
+    rows = connection.execute(
+        sa.select(cell.c.entity_id)
+        .join(episode, episode.c.cell_id == cell.c.id)
+        .where(episode.c.verdict.is_(None), episode.c.cell_id > after)
+        .order_by(episode.c.cell_id)
+        .limit(most)
+    )
+    return list(dict.fromkeys(EntityId(row[0]) for row in rows))
+
+
+def clusters(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Cluster]:
+    """The pending episodes of entities, by belief."""
+    wanted = ranges(entities)
+    rows = connection.execute(
+        sa.select(
+            cell.c.belief_id,
+            cell.c.entity_id,
+            cell.c.aspect,
+            cell.c.key,
+            episode.c.cell_id,
+            episode.c.number,
+            episode.c.kind,
+            episode.c.impact,
+            episode.c.baseline,
+            episode.c.value,
+            episode.c.observed_at,
+            episode.c.after_at,
+            episode.c.stamped_at,
+            episode.c.ground,
+        )
+        .select_from(wanted)
+        .join(episode, episode.c.cell_id.between(wanted.c.first, wanted.c.last))
+        .join(cell, cell.c.id == episode.c.cell_id)
+        .where(episode.c.verdict.is_(None))
+        .order_by(episode.c.cell_id, episode.c.number)
+    )
+    found: dict[BeliefId, Cluster] = {}
+    for row in rows:
+        belief = BeliefId(row[0])
+        cluster = found.get(belief)
+        if cluster is None:
+            cluster = found[belief] = Cluster(belief, EntityId(row[1]), row[2], row[3], [])
+        cluster.episodes.append(
+            Episode(
+                CellId(row[4]),
+                row[5],
+                Kind(row[6]),
+                Impact(row[7]),
+                row[8],
+                row[9],
+                Moment(row[10]),
+                row[11],
+                row[12],
+                Ground(row[13]) if row[13] else None,
+            )
+        )
+    return list(found.values())
+
+
+def versions_so_far(connection: sa.Connection, beliefs: Sequence[BeliefId]) -> dict[BeliefId, list[Version]]:
+    """Every version of the given beliefs, by number. Ask only for beliefs that can have some."""
+    found: dict[BeliefId, list[Version]] = {}
+    for start in range(0, len(beliefs), 2_000):
+        rows = connection.execute(
+            sa.select(
+                version.c.belief_id,
+                version.c.number,
+                version.c.state,
+                version.c.cell_id,
+                version.c.episode,
+                episode.c.value,
+                version.c.valid_from,
+            )
+            .join(episode, sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode))
+            .where(version.c.belief_id.in_(beliefs[start : start + 2_000]))
+            .order_by(version.c.belief_id, version.c.number)
+        )
+        for row in rows:
+            belief = BeliefId(row[0])
+            found.setdefault(belief, []).append(
+                Version(belief, row[1], State(row[2]), CellId(row[3]), row[4], row[5], Moment(row[6]))
+            )
+    return found

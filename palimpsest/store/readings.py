@@ -1,0 +1,183 @@
+"""What a scan asks of the store and writes to it: raw aspects, cells, episodes. Statements only; no belief is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from palimpsest.core.baseline import Held
+from palimpsest.core.entity import kind_of, name_of, platform_of
+from palimpsest.core.errors import StoreError
+from palimpsest.core.ids import CellId, Digest, EntityId
+from palimpsest.core.moment import Moment
+from palimpsest.store.engine import Store
+from palimpsest.store.runs import Lease, Origin, beat
+from palimpsest.store.schema import cell, entity, episode, part, source
+
+_LAST_REST = b"\xff" * 8
+
+
+def ranges(entities: Sequence[EntityId]) -> sa.CTE:
+    """The id ranges (first, last) of entities, to be joined with `table.id BETWEEN first AND last`.
+
+    An entity's rows share the first half of its id, so that each range is one short walk in the primary key.
+    """
+    rows = [(bytes(one), bytes(one[:8] + _LAST_REST)) for one in entities]
+    id_type = cell.c.id.type
+    return sa.values(sa.column("first", id_type), sa.column("last", id_type), name="given").data(rows).cte("ranges")
+
+
+def held_parts(store: Store, source_name: str) -> Iterator[tuple[bytes, str, bytes, int, int]]:
+    """(entity, raw aspect, digest, ordinal, live cells) of everything that a source holds, streamed."""
+    statement = sa.select(part.c.entity_id, part.c.part, part.c.digest, part.c.ordinal, part.c.cells).where(
+        part.c.source == source_name
+    )
+    with store.stream() as connection:
+        for row in connection.execute(statement):
+            yield row[0], row[1], row[2], row[3], row[4]
+
+
+def held_cells(
+    connection: sa.Connection, source_name: str, entities: Sequence[EntityId]
+) -> dict[tuple[EntityId, str], list[Held]]:
+    """The cells of entities by (entity, raw aspect), each with the value last seen."""
+    wanted = ranges(entities)
+    statement = (
+        sa.select(
+            cell.c.entity_id,
+            cell.c.part,
+            cell.c.id,
+            cell.c.aspect,
+            cell.c.key,
+            cell.c.digest,
+            cell.c.last,
+            episode.c.value,
+        )
+        .select_from(wanted)
+        .join(cell, cell.c.id.between(wanted.c.first, wanted.c.last))
+        .join(episode, sa.and_(episode.c.cell_id == cell.c.id, episode.c.number == cell.c.last))
+        .where(cell.c.source == source_name)
+    )
+    found: dict[tuple[EntityId, str], list[Held]] = {}
+    for row in connection.execute(statement):
+        held = Held(CellId(row.id), row.aspect, row.key, Digest(bytes(row.digest)), row.last, row.value)
+        found.setdefault((EntityId(row.entity_id), row.part), []).append(held)
+    return found
+
+
+def urns_of(connection: sa.Connection, entities: Sequence[EntityId]) -> dict[EntityId, str]:
+    """The URNs of entities that exist in the store."""
+    rows = connection.execute(sa.select(entity.c.id, entity.c.urn).where(entity.c.id.in_(entities)))
+    return {EntityId(row.id): row.urn for row in rows}
+
+
+def known_platforms(connection: sa.Connection, source_name: str) -> frozenset[tuple[str, str]]:
+    """(kind, platform) of what a source holds: the part of its scope that its data tells."""
+    rows = connection.execute(
+        sa.select(entity.c.kind, entity.c.platform)
+        .join(part, part.c.entity_id == entity.c.id)
+        .where(part.c.source == source_name, part.c.part == "status")
+        .distinct()
+    )
+    return frozenset((row.kind, row.platform) for row in rows)
+
+
+def next_ordinal(connection: sa.Connection, source_name: str) -> int:
+    """The first free ordinal of a source's raw aspects."""
+    newest = connection.scalar(sa.select(sa.func.max(part.c.ordinal)).where(part.c.source == source_name))
+    return 0 if newest is None else int(newest) + 1
+
+
+def cells_by_platform(connection: sa.Connection, source_name: str) -> dict[str, int]:
+    """How many cells a source holds on each platform; those that have ended left out."""
+    rows = connection.execute(
+        sa.select(entity.c.platform, sa.func.count())
+        .join(entity, entity.c.id == cell.c.entity_id)
+        .where(cell.c.source == source_name, sa.func.length(cell.c.digest) > 0)
+        .group_by(entity.c.platform)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def held_domains(connection: sa.Connection, source_name: str, entities: Sequence[EntityId]) -> dict[EntityId, str]:
+    """The JSON text of the domains that a source holds for entities."""
+    wanted = ranges(entities)
+    rows = connection.execute(
+        sa.select(cell.c.entity_id, episode.c.value)
+        .select_from(wanted)
+        .join(cell, cell.c.id.between(wanted.c.first, wanted.c.last))
+        .join(episode, sa.and_(episode.c.cell_id == cell.c.id, episode.c.number == cell.c.last))
+        .where(cell.c.source == source_name, cell.c.aspect == "domain")
+    )
+    return {EntityId(row.entity_id): row.value or "[]" for row in rows}
+
+
+@dataclass(slots=True)
+class Batch:
+    """The rows of one transaction of a scan."""
+
+    entities: dict[EntityId, str] = field(default_factory=dict)
+    new_parts: list[dict[str, object]] = field(default_factory=list)
+    changed_parts: list[dict[str, object]] = field(default_factory=list)
+    new_cells: list[dict[str, object]] = field(default_factory=list)
+    changed_cells: list[dict[str, object]] = field(default_factory=list)
+    episodes: list[dict[str, object]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.episodes) + len(self.new_parts) + len(self.changed_parts) + len(self.changed_cells)
+
+
+def write_batch(connection: sa.Connection, batch: Batch) -> None:
+    """Write the rows of a batch. Raises StoreError when two URNs would share one id."""
+    if batch.entities:
+        _write_entities(connection, batch.entities)
+    if batch.new_parts:
+        connection.execute(sa.insert(part), batch.new_parts)
+    if batch.changed_parts:
+        connection.execute(
+            sa.update(part)
+            .where(
+                part.c.entity_id == sa.bindparam("of_entity"),
+                part.c.source == sa.bindparam("of_source"),
+                part.c.part == sa.bindparam("of_part"),
+            )
+            .values(digest=sa.bindparam("new_digest"), cells=part.c.cells + sa.bindparam("more_cells")),
+            batch.changed_parts,
+        )
+    if batch.new_cells:
+        connection.execute(sa.insert(cell), batch.new_cells)
+    if batch.changed_cells:
+        connection.execute(
+            sa.update(cell)
+            .where(cell.c.id == sa.bindparam("of_cell"))
+            .values(digest=sa.bindparam("new_digest"), last=sa.bindparam("new_last")),
+            batch.changed_cells,
+        )
+    if batch.episodes:
+        connection.execute(sa.insert(episode), batch.episodes)
+
+
+def _write_entities(connection: sa.Connection, entities: dict[EntityId, str]) -> None:
+    known = urns_of(connection, list(entities))
+    rows = []
+    for entity_id, urn in entities.items():
+        held = known.get(entity_id)
+        if held is None:
+            kind = kind_of(urn) or ""
+            rows.append({"id": entity_id, "urn": urn, "kind": kind, "platform": platform_of(urn), "name": name_of(urn)})
+        elif held != urn:
+            raise StoreError(f"two URNs share one id: {held} and {urn}", "report it: this store needs another secret")
+    if rows:
+        connection.execute(sa.insert(entity), rows)
+
+
+def commit_batch(
+    connection: sa.Connection, lease: Lease, now: Moment, values: dict[str, object], origin: Origin, batch: Batch
+) -> None:
+    """One transaction of a scan: the lease renewed, the run's counters exact, the rows written."""
+    beat(connection, lease, now, **values)
+    if connection.scalar(sa.select(source.c.name).where(source.c.name == origin.name)) is None:
+        connection.execute(sa.insert(source), {"name": origin.name, "kind": origin.kind, "origin": origin.origin})
+    write_batch(connection, batch)

@@ -1,0 +1,259 @@
+"""The spool: one reading in a local temporary SQLite file, keyed by entity and raw aspect, so that memory stays flat.
+
+Records of one entity are not adjacent in real files; the last one wins. What equals the held digest keeps no payload.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from palimpsest.core.baseline import Difference
+from palimpsest.core.errors import StoreError
+from palimpsest.core.ids import EntityId
+
+_SCHEMA = """
+CREATE TABLE held (entity BLOB NOT NULL, part TEXT NOT NULL, digest BLOB NOT NULL, ordinal INTEGER NOT NULL,
+    cells INTEGER NOT NULL,
+    PRIMARY KEY (entity, part)) WITHOUT ROWID;
+CREATE TABLE seen (entity BLOB PRIMARY KEY, urn TEXT NOT NULL, clash TEXT) WITHOUT ROWID;
+CREATE TABLE reading (entity BLOB NOT NULL, part TEXT NOT NULL, digest BLOB NOT NULL, payload BLOB, catalog_run TEXT,
+    PRIMARY KEY (entity, part)) WITHOUT ROWID;
+CREATE TABLE patch (entity BLOB NOT NULL, part TEXT NOT NULL, number INTEGER NOT NULL, payload BLOB NOT NULL,
+    catalog_run TEXT, PRIMARY KEY (entity, part, number)) WITHOUT ROWID;
+CREATE TABLE planned (entity BLOB NOT NULL, part TEXT NOT NULL, plan BLOB NOT NULL,
+    PRIMARY KEY (entity, part)) WITHOUT ROWID;
+"""
+_ADD = """
+INSERT OR REPLACE INTO reading (entity, part, digest, payload, catalog_run)
+SELECT ?1, ?2, ?3, CASE WHEN ?6 = 0 AND EXISTS (SELECT 1 FROM held WHERE entity = ?1 AND part = ?2 AND digest = ?3)
+    THEN NULL ELSE ?4 END, ?5
+"""
+_SEE = """
+INSERT INTO seen (entity, urn) VALUES (?, ?)
+ON CONFLICT (entity) DO UPDATE SET clash = excluded.urn WHERE excluded.urn <> urn
+"""
+STATUS = "status"
+LISTED_PAYLOAD = b'{"removed":false}'
+
+
+class SpooledPart(NamedTuple):
+    """A raw aspect that is new or differs from what is held. `ordinal` is None for a new one."""
+
+    entity: EntityId
+    urn: str
+    part: str
+    digest: bytes | None
+    payload: bytes | None
+    catalog_run: str
+    ordinal: int | None
+    is_known: bool
+    patches: tuple[tuple[bytes, str], ...]
+
+
+class PlannedPart(NamedTuple):
+    """The differences found in one held raw aspect, waiting to be written."""
+
+    entity: EntityId
+    part: str
+    digest: bytes | None
+    differences: list[Difference]
+    stamped_at: int | None
+    actor: str
+    catalog_run: str
+    after_at: int | None
+
+
+class Spool:
+    """A temporary database of one reading. Use as a context manager: the file goes away with it."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True)
+        self._db = sqlite3.connect(Path(self._folder.name) / "spool.db", isolation_level=None)
+        self._patched: set[tuple[bytes, str]] = set()
+        self._patches = 0
+        self._adding: list[tuple[bytes, str, bytes, bytes, str, int]] = []
+        self._seeing: list[tuple[bytes, str]] = []
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000", "temp_store = MEMORY"):
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.executescript(_SCHEMA)
+        self._db.execute("BEGIN")
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+        self._folder.cleanup()
+        if isinstance(error, sqlite3.OperationalError):
+            raise StoreError(
+                f"the temporary folder failed: {error}: {self._folder.name}", "free some space, or set TMPDIR"
+            )
+
+    # --- filling ------------------------------------------------------------------------------------------------
+
+    def load_held(self, rows: Iterable[tuple[bytes, str, bytes, int, int]]) -> int:
+        """The held raw aspects (entity, part, digest, ordinal, live cells) to compare with; how many."""
+        count = self._db.execute("SELECT count(*) FROM held").fetchone()[0]
+        self._db.executemany("INSERT INTO held VALUES (?, ?, ?, ?, ?)", rows)
+        after: int = self._db.execute("SELECT count(*) FROM held").fetchone()[0]
+        return after - int(count)
+
+    def see(self, entity: bytes, urn: str) -> None:
+        """The reading lists this entity."""
+        self._seeing.append((entity, urn))
+
+    def add(self, entity: bytes, part: str, digest: bytes, payload: bytes, catalog_run: str, *, keep: bool) -> None:
+        """A raw aspect as a record states it whole. It replaces what came before. `keep` keeps an unchanged payload."""
+        if (entity, part) in self._patched:
+            self.flush()
+            self._patched.discard((entity, part))
+            self._db.execute("DELETE FROM patch WHERE entity = ? AND part = ?", (entity, part))
+        self._adding.append((entity, part, digest, payload, catalog_run, int(keep)))
+        if len(self._adding) >= 2_000:
+            self.flush()
+
+    def add_patch(self, entity: bytes, part: str, payload: bytes, catalog_run: str) -> None:
+        """A PATCH of a raw aspect, on top of what came before."""
+        self._patched.add((entity, part))
+        self._patches += 1
+        self._db.execute(
+            "INSERT INTO patch VALUES (?, ?, ?, ?, ?)", (entity, part, self._patches, payload, catalog_run)
+        )
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        self._db.executemany(_SEE, self._seeing)
+        self._db.executemany(_ADD, self._adding)
+        self._seeing.clear()
+        self._adding.clear()
+
+    def list_entities(self, listed: bytes) -> None:
+        """Give every seen entity without a status record, and without a held one, the status of being listed.
+
+        `listed` is the digest of that. An entity that ended by a listing (empty held digest) is listed anew.
+        """
+        self.flush()
+        self._db.execute(
+            "INSERT INTO reading (entity, part, digest, payload, catalog_run) "
+            "SELECT s.entity, ?1, ?2, CASE WHEN h.digest = ?2 THEN NULL ELSE ?3 END, '' FROM seen s "
+            "LEFT JOIN held h ON h.entity = s.entity AND h.part = ?1 "
+            "WHERE (h.entity IS NULL OR length(h.digest) = 0 OR h.digest = ?2) "
+            "AND NOT EXISTS (SELECT 1 FROM reading r WHERE r.entity = s.entity AND r.part = ?1)",
+            (STATUS, listed, LISTED_PAYLOAD),
+        )
+
+    def drop_entities(self, entities: Iterable[bytes]) -> None:
+        """Take entities out of the reading: they lie outside the scope."""
+        rows = [(entity,) for entity in entities]
+        for table in ("reading", "patch", "seen"):
+            self._db.executemany(f"DELETE FROM {table} WHERE entity = ?", rows)  # noqa: S608 - a fixed list of tables
+
+    # --- reading it back ----------------------------------------------------------------------------------------
+
+    def clash(self) -> tuple[str, str] | None:
+        """Two URNs that share one id, if any do."""
+        row: tuple[str, str] | None = self._db.execute(
+            "SELECT urn, clash FROM seen WHERE clash IS NOT NULL LIMIT 1"
+        ).fetchone()
+        return row
+
+    def entity_count(self) -> int:
+        """How many entities the reading lists."""
+        count: int = self._db.execute("SELECT count(*) FROM seen").fetchone()[0]
+        return count
+
+    def entities(self) -> Iterator[tuple[EntityId, str, bytes | None]]:
+        """Every seen entity with its URN and, where kept, the payload of its `domains`."""
+        rows = self._db.execute(
+            "SELECT s.entity, s.urn, r.payload FROM seen s "
+            "LEFT JOIN reading r ON r.entity = s.entity AND r.part = 'domains' ORDER BY s.entity"
+        )
+        for entity, urn, payload in rows:
+            yield EntityId(entity), urn, payload
+
+    def covered(self) -> Iterator[int]:
+        """The ordinals of the held raw aspects that this reading states whole."""
+        rows = self._db.execute("SELECT h.ordinal FROM reading r JOIN held h USING (entity, part)")
+        return (row[0] for row in rows)
+
+    def unchanged_cells(self) -> int:
+        """How many live cells the raw aspects feed whose digest is the held one."""
+        count = self._db.execute(
+            "SELECT coalesce(sum(h.cells), 0) FROM reading r JOIN held h USING (entity, part) WHERE r.digest = h.digest "
+            "AND NOT EXISTS (SELECT 1 FROM patch p WHERE p.entity = r.entity AND p.part = r.part)"
+        ).fetchone()[0]
+        return int(count)
+
+    def live_cells(self, entity: bytes) -> int:
+        """How many live cells an entity holds."""
+        count = self._db.execute("SELECT coalesce(sum(cells), 0) FROM held WHERE entity = ?", (entity,)).fetchone()[0]
+        return int(count)
+
+    def ordinal(self, entity: bytes, part: str) -> int:
+        """The ordinal of a held raw aspect."""
+        row = self._db.execute("SELECT ordinal FROM held WHERE entity = ? AND part = ?", (entity, part)).fetchone()
+        return int(row[0])
+
+    def unlisted(self) -> Iterator[EntityId]:
+        """The entities that are held as listed and that the reading does not list."""
+        rows = self._db.execute(
+            "SELECT h.entity FROM held h WHERE h.part = ? AND length(h.digest) > 0 "
+            "AND NOT EXISTS (SELECT 1 FROM seen s WHERE s.entity = h.entity) ORDER BY h.entity",
+            (STATUS,),
+        )
+        return (EntityId(row[0]) for row in rows)
+
+    def changed(self) -> Iterator[SpooledPart]:
+        """The held raw aspects whose digest differs or that are patched, by entity."""
+        return self._parts(new=False)
+
+    def new(self) -> Iterator[SpooledPart]:
+        """The raw aspects that were never held, by entity."""
+        return self._parts(new=True)
+
+    def _parts(self, *, new: bool) -> Iterator[SpooledPart]:
+        held = "IS NULL" if new else "IS NOT NULL"
+        rows = self._db.execute(
+            f"""
+            SELECT s.entity, s.urn, k.part, r.digest, r.payload, coalesce(r.catalog_run, ''), h.ordinal,
+                EXISTS (SELECT 1 FROM held e WHERE e.entity = k.entity)
+            FROM (SELECT entity, part FROM reading WHERE payload IS NOT NULL
+                  UNION SELECT entity, part FROM patch) k
+            JOIN seen s ON s.entity = k.entity
+            LEFT JOIN reading r ON r.entity = k.entity AND r.part = k.part
+            LEFT JOIN held h ON h.entity = k.entity AND h.part = k.part
+            WHERE h.entity {held}
+            ORDER BY k.entity, k.part
+            """  # noqa: S608 - one of two fixed words
+        )
+        for entity, urn, part, digest, payload, run, ordinal, is_known in rows:
+            patches: tuple[tuple[bytes, str], ...] = ()
+            if (entity, part) in self._patched:
+                patches = tuple(
+                    self._db.execute(
+                        "SELECT payload, catalog_run FROM patch WHERE entity = ? AND part = ? ORDER BY number",
+                        (entity, part),
+                    )
+                )
+            yield SpooledPart(EntityId(entity), urn, part, digest, payload, run, ordinal, bool(is_known), patches)
+
+    # --- the plan -----------------------------------------------------------------------------------------------
+
+    def plan(self, part: PlannedPart) -> None:
+        """Keep the differences of one held raw aspect until they are written."""
+        self._db.execute(
+            "INSERT INTO planned VALUES (?, ?, ?)", (part.entity, part.part, pickle.dumps(tuple(part), protocol=5))
+        )
+
+    def planned(self) -> Iterator[PlannedPart]:
+        """What was planned, by entity."""
+        for (plan,) in self._db.execute("SELECT plan FROM planned ORDER BY entity, part"):
+            yield PlannedPart(*pickle.loads(plan))  # noqa: S301 - written by this very process

@@ -1,0 +1,1 @@
+"""What people, programs and agents touch: every surface is a projection of beliefs."""

@@ -1,0 +1,142 @@
+"""Assembles the command line: global options, the registry of commands, and `main`, which maps errors to exit codes.
+
+Commands live one a file and are imported when they are called; nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from palimpsest.core.errors import UsageError
+from palimpsest.surfaces.cli import diagnostics, output
+from palimpsest.surfaces.cli.context import Context
+from palimpsest.surfaces.cli.diagnostics import ExitCode
+from palimpsest.surfaces.cli.groups import Group, group
+
+DISTRIBUTION = "datahub-palimpsest"
+
+# Name to "module:attribute" and summary, in the order of --help. The attribute is a function, or a typer app for a
+# group; the summary is the first line of its docstring, repeated so that --help imports no command.
+COMMANDS = {
+    "init": ("palimpsest.surfaces.cli.init:init", "Write a commented palimpsest.toml into the current folder."),
+    "config": ("palimpsest.surfaces.cli.config:app", "The settings in force."),
+}
+
+_GLOBAL_OPTIONS = ("--store", "--config", "-q", "--quiet")
+
+
+class Commands(Group):
+    """The commands of the registry, each imported when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the registry."""
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the names and summaries into a help text."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name. Raises UsageError, naming the nearest, if there is none."""
+        if cmd_name not in COMMANDS:
+            raise UsageError(f"no such command: {cmd_name}", _nearest_command(cmd_name))
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        found = getattr(import_module(module), attribute)
+        if not isinstance(found, typer.Typer):
+            function, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
+            found.command(cmd_name)(function)
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+
+def _nearest_command(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f"did you mean {close[0]}?" if close else "palimpsest --help lists the commands"
+
+
+def _print_version(wanted: bool) -> None:
+    if not wanted:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        number = version(DISTRIBUTION)
+    except PackageNotFoundError:
+        number = "(not installed)"
+    output.emit_text(f"palimpsest {number}")
+    raise typer.Exit
+
+
+app = group(Commands)
+
+
+@app.callback(invoke_without_command=True)
+def palimpsest(
+    ctx: typer.Context,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="The database that holds the memory.", show_default=False)
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="The settings file to read.", show_default=False)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing when all is well.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """A memory of a DataHub catalog that shows its edits."""
+    diagnostics.be_quiet(quiet)
+    ctx.obj = Context(config_path=config, overrides={"store": store}, quiet=quiet)
+    if ctx.invoked_subcommand is None:
+        diagnostics.note(ctx.get_help())
+        raise typer.Exit(ExitCode.USAGE)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the arguments of the process if none are given. Returns the exit code and raises nothing.
+
+    A command ends well by returning None, and otherwise raises a PalimpsestError, or returns an ExitCode.
+    """
+    try:
+        code = typer.main.get_command(app).main(arguments, prog_name="palimpsest", standalone_mode=False)
+    except typer.TyperException as err:
+        return _failed(_as_usage_error(err))
+    except typer.Abort:
+        return _failed(KeyboardInterrupt())
+    except KeyboardInterrupt as err:
+        return _failed(err)
+    except Exception as err:  # noqa: BLE001  the last resort: one line for a person, whatever happened
+        return _failed(err)
+    if code == ExitCode.INTERRUPTED:  # typer turns ^C into this code
+        return _failed(KeyboardInterrupt())
+    return int(code or ExitCode.OK)
+
+
+def _failed(err: BaseException) -> ExitCode:
+    diagnostics.error(err)
+    return diagnostics.exit_code_of(err)
+
+
+def _as_usage_error(err: typer.TyperException) -> UsageError:
+    """typer's own complaint (a wrong option, a missing argument) in our form: one line, and what to do."""
+    context: typer.Context | None = getattr(err, "ctx", None)
+    command = context.command_path if context else "palimpsest"
+    option = getattr(err, "option_name", "")
+    if option in _GLOBAL_OPTIONS and command != "palimpsest":
+        return UsageError(f"{option} is a global option", f"it goes before the command: palimpsest {option} …")
+    said = " ".join(err.format_message().split()).rstrip(".")
+    return UsageError(said[:1].lower() + said[1:], f"see {command} --help")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""The one place where stores and adapters are built from settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from palimpsest.adapters.clock import SystemClock
+from palimpsest.adapters.datahub.file import FileReader
+from palimpsest.config import Settings
+from palimpsest.core.aspects import ASPECTS
+from palimpsest.core.errors import ConfigError, UsageError
+from palimpsest.core.noise import DEFAULT_IGNORE, Scope
+from palimpsest.ports import CatalogReader, Clock
+from palimpsest.store import migrate
+from palimpsest.store.engine import Store, open_store
+
+
+def clock() -> Clock:
+    """The clock of the machine."""
+    return SystemClock()
+
+
+def store_for_writing(settings: Settings) -> Store:
+    """The store, migrated when it is the embedded one. Raises StoreError."""
+    store = open_store(settings.store)
+    migrate.ready(store, now=SystemClock().now(), may_write=True)
+    return store
+
+
+def store_for_reading(settings: Settings) -> Store:
+    """The store, as it is. Raises StoreError when it is empty, behind or ahead."""
+    store = open_store(settings.store)
+    migrate.ready(store, now=SystemClock().now(), may_write=False)
+    return store
+
+
+def reader(what: str, *, complete: bool = False) -> CatalogReader:
+    """The source that `scan` names: `file:PATH`. Raises UsageError for anything else."""
+    kind, separator, rest = what.partition(":")
+    if kind == "file" and separator and rest:
+        return FileReader(Path(rest).expanduser(), complete=complete)
+    hint = "write file:PATH, where PATH is a DataHub metadata file or a folder of them"
+    if not separator and Path(what).exists():
+        hint = f"write file:{what}"
+    raise UsageError(f"{what!r} names no source", hint)
+
+
+def scope(settings: Settings) -> Scope:
+    """What is observed, by the settings. Raises ConfigError for an ignore rule about an unknown aspect."""
+    scan = settings.scan
+    for rule in scan.ignore:
+        aspect = rule.partition(":")[0]
+        if aspect not in ASPECTS:
+            raise ConfigError(f"scan.ignore: {aspect!r} is no aspect", f"one of: {', '.join(sorted(ASPECTS))}")
+    return Scope(
+        include=tuple(scan.include),
+        exclude=tuple(scan.exclude),
+        platforms=tuple(scan.platforms),
+        environments=tuple(scan.environments),
+        domains=tuple(scan.domains),
+        ignore=(*(DEFAULT_IGNORE if scan.ignore_defaults else ()), *scan.ignore),
+        exclude_defaults=scan.ignore_defaults,
+    )

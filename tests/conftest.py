@@ -1,0 +1,49 @@
+"""What every test may ask for: the shared material, and the rule that CI skips nothing.
+
+A test that lacks what it needs is skipped on a developer's machine, with the reason, and fails where CI=true.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+# Two shared cores: a slow example says nothing about the code.
+settings.register_profile("steady", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test marked `needs_shared(reason)` where the material is absent."""
+    marker = item.get_closest_marker("needs_shared")
+    if marker is not None:
+        _require_shared(*marker.args, **marker.kwargs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip into a failure in CI; expected failures stay what they are."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: not run, and CI runs every test: {reason}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared material beside the repository; the test is skipped where it is absent."""
+    _require_shared("reads the shared material")
+    return SHARED
+
+
+def _require_shared(reason: str) -> None:
+    if not SHARED.is_dir():
+        pytest.skip(f"{reason}; there is no folder ../shared beside the repository")
