@@ -122,6 +122,15 @@ class RunSettings(Section):
     )
 
 
+class PublishSettings(Section):
+    """Where links to the memory's pages go."""
+
+    to: str | None = Field(
+        default=None, description="The proposals file that `palimpsest publish` writes, for `datahub ingest` to apply.",
+        examples=["links.json"],
+    )  # fmt: skip
+
+
 class ConsoleSettings(Section):
     """Where people read the memory."""
 
@@ -149,6 +158,7 @@ class Settings(BaseSettings):
     )  # fmt: skip
     scan: ScanSettings = ScanSettings()
     run: RunSettings = RunSettings()
+    publish: PublishSettings = PublishSettings()
     console: ConsoleSettings = ConsoleSettings()
     brief: BriefSettings = BriefSettings()
 

@@ -61,5 +61,12 @@ class LinkWriter(Protocol):
     def target(self) -> str:
         """Where the links go: a server's address, or a file's path."""
 
-    def write(self, links: Iterable[tuple[str, str, str, Moment]]) -> int:
-        """Write (URN, URL, label, time) and tell how many were found again by a re-read."""
+    def write(self, links: Iterable[tuple[str, str, str, Moment]]) -> set[str]:
+        """Write (URN, URL, label, time). Returns the URLs that a re-read found exactly once."""
+
+
+class PageProbe(Protocol):
+    """Looks whether a page is there before a link to it is published."""
+
+    def check(self, url: str) -> None:
+        """Fetch the page once. Raises CatalogError when it does not answer."""

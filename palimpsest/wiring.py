@@ -6,10 +6,14 @@ from pathlib import Path
 
 from palimpsest.adapters.clock import SystemClock
 from palimpsest.adapters.datahub.file import FileReader
+from palimpsest.adapters.datahub.proposals import ProposalsFile
+from palimpsest.adapters.page_probe import HttpPageProbe, NoPageProbe
 from palimpsest.config import Settings
 from palimpsest.core.aspects import ASPECTS
 from palimpsest.core.errors import ConfigError, UsageError
 from palimpsest.core.noise import DEFAULT_IGNORE, Scope
+from palimpsest.jobs import publish as publish_job
+from palimpsest.jobs.publish import PublishReport
 from palimpsest.ports import CatalogReader, Clock
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
@@ -60,4 +64,28 @@ def scope(settings: Settings) -> Scope:
         domains=tuple(scan.domains),
         ignore=(*(DEFAULT_IGNORE if scan.ignore_defaults else ()), *scan.ignore),
         exclude_defaults=scan.ignore_defaults,
+    )
+
+
+def publish(
+    settings: Settings,
+    store: Store,
+    *,
+    all_datasets: bool = False,
+    allow_local: bool = False,
+    unchecked: bool = False,
+    dry_run: bool = False,
+) -> PublishReport:
+    """Publish links to the proposals file of the settings. Raises ConfigError when none is named."""
+    if not settings.publish.to:
+        raise ConfigError("publish.to is not set", "name the proposals file: palimpsest publish --to links.json")
+    return publish_job.publish(
+        store,
+        ProposalsFile(Path(settings.publish.to).expanduser()),
+        NoPageProbe() if unchecked or dry_run else HttpPageProbe(),
+        public_url=settings.console.public_url,
+        clock=SystemClock(),
+        all_datasets=all_datasets,
+        allow_local=allow_local,
+        dry_run=dry_run,
     )

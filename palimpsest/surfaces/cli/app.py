@@ -13,18 +13,38 @@ from typing import Annotated, Any
 
 import typer
 
+from palimpsest import __version__
 from palimpsest.core.errors import UsageError
 from palimpsest.surfaces.cli import diagnostics, output
 from palimpsest.surfaces.cli.context import Context
 from palimpsest.surfaces.cli.diagnostics import ExitCode
 from palimpsest.surfaces.cli.groups import Group, group
 
-DISTRIBUTION = "datahub-palimpsest"
-
 # Name to "module:attribute" and summary, in the order of --help. The attribute is a function, or a typer app for a
 # group; the summary is the first line of its docstring, repeated so that --help imports no command.
 COMMANDS = {
     "init": ("palimpsest.surfaces.cli.init:init", "Write a commented palimpsest.toml into the current folder."),
+    "scan": (
+        "palimpsest.surfaces.cli.scan:scan",
+        "Read a source once and write down only what differs from last time.",
+    ),
+    "consolidate": (
+        "palimpsest.surfaces.cli.consolidate:consolidate",
+        "Turn what was written down into versioned beliefs.",
+    ),
+    "run": (
+        "palimpsest.surfaces.cli.run:run",
+        "Scan, consolidate, verify and publish, as the settings say: one lease, one report.",
+    ),
+    "verify": (
+        "palimpsest.surfaces.cli.verify:verify",
+        "Count every rule of the memory on its database; exit 1 if any is broken.",
+    ),
+    "publish": (
+        "palimpsest.surfaces.cli.publish:publish",
+        "Write links to the console's pages, for `datahub ingest` to add to the catalog.",
+    ),
+    "db": ("palimpsest.surfaces.cli.db:app", "The store's tables."),
     "config": ("palimpsest.surfaces.cli.config:app", "The settings in force."),
 }
 
@@ -67,13 +87,7 @@ def _nearest_command(name: str) -> str:
 def _print_version(wanted: bool) -> None:
     if not wanted:
         return
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        number = version(DISTRIBUTION)
-    except PackageNotFoundError:
-        number = "(not installed)"
-    output.emit_text(f"palimpsest {number}")
+    output.emit_text(f"palimpsest {__version__}")
     raise typer.Exit
 
 

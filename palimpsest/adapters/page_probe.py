@@ -1,0 +1,33 @@
+"""Looks whether a page of the console answers, before a link to it is published."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+
+from palimpsest.core.errors import CatalogError
+
+_TIMEOUT_S = 10
+
+
+class HttpPageProbe:
+    """Fetches a page over HTTP."""
+
+    def check(self, url: str) -> None:
+        """Fetch the page once. Raises CatalogError when it does not answer with success."""
+        request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})  # noqa: S310 - http(s) by settings
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S):  # noqa: S310
+                return
+        except (urllib.error.URLError, OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise CatalogError(
+                f"the page {url} does not answer: {reason}", "start the console there, or publish with --unchecked"
+            ) from error
+
+
+class NoPageProbe:
+    """Takes every page for granted."""
+
+    def check(self, url: str) -> None:
+        """Do nothing."""

@@ -1,0 +1,127 @@
+"""The reports of jobs as lines for people, and the gate of --fail-on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from palimpsest.core.errors import UsageError
+from palimpsest.surfaces.cli import output
+
+if TYPE_CHECKING:
+    from palimpsest.jobs.consolidate import ConsolidateReport
+    from palimpsest.jobs.publish import PublishReport
+    from palimpsest.jobs.scan import ScanReport
+    from palimpsest.jobs.verify import VerifyReport
+
+GATES = ("", "change", "breaking")
+
+
+def check_gate(fail_on: str) -> None:
+    """Raises UsageError for a gate that does not exist."""
+    if fail_on not in GATES:
+        raise UsageError(f"--fail-on {fail_on!r} is no gate", "write --fail-on change or --fail-on breaking")
+
+
+def is_tripped(report: ScanReport, fail_on: str) -> bool:
+    """Whether the gate trips: on any change, or on a breaking one. First readings and quiet changes never trip it."""
+    return bool(report.changes.get("breaking") if fail_on == "breaking" else sum(report.changes.values())) and bool(
+        fail_on
+    )
+
+
+def scan_lines(report: ScanReport) -> list[str]:
+    """What a scan found and wrote."""
+    from palimpsest.core.moment import spoken
+
+    verb = "would be written" if report.dry_run else "written"
+    when = f"as of {spoken(report.read_at)}"
+    if report.read_at_from == "now":
+        when += " (the time of this scan: nothing in it tells a later one)"
+    listing = "complete listing" if report.complete else "not a complete listing"
+    share = int(report.unchanged_share * 1000) / 10
+    percent = f"{share:.0f} %" if share in (0, 100) else f"{share:.1f} %"
+    lines = [
+        f"{report.source}: {report.entities} entities, {report.observations} observations, {listing}, {when}",
+        f"{report.written} {verb}, {report.unchanged} skipped ({percent})",
+    ]
+    if report.is_first and report.written:
+        lines[-1] += ": a first reading is no change"
+    elif report.written:
+        lines.append(_change_line(report))
+    lines += _record_lines(report)
+    lines += [f"  {line}" for line in report.planned]
+    return lines
+
+
+def _change_line(report: ScanReport) -> str:
+    changed = sum(report.changes.values())
+    by_impact = [
+        f"{report.changes[word]} {word}" for word in ("breaking", "notable", "minor") if report.changes.get(word)
+    ]
+    parts = [f"{changed} change{'' if changed == 1 else 's'}" + (f" ({', '.join(by_impact)})" if by_impact else "")]
+    if report.contradicting:
+        parts.append(f"{report.contradicting} contradicting a held belief")
+    if report.baseline:
+        parts.append(f"{report.baseline} first stated")
+    if report.quiet:
+        parts.append(f"{report.quiet} quiet")
+    return ", ".join(parts)
+
+
+def _record_lines(report: ScanReport) -> list[str]:
+    lines = []
+    skipped = sum(report.skipped.values())
+    if skipped:
+        most = sorted(report.skipped.items(), key=lambda item: (-item[1], item[0]))
+        named = ", ".join(f"{name} ({count})" for name, count in most[:5])
+        more = f" and {len(most) - 5} more kinds" if len(most) > 5 else ""
+        lines.append(f"{skipped} of {report.records_read} records are no memory: {named}{more}")
+    if report.records_out_of_scope:
+        lines.append(f"{report.records_out_of_scope} records out of scope")
+    if report.unused_patches:
+        named = ", ".join(f"{name} ({count})" for name, count in report.unused_patches.items())
+        lines.append(f"patched paths that are no memory: {named}")
+    if report.records_failed:
+        lines.append(f"{report.records_failed} records could not be read, nothing ended because of them:")
+        lines += [f"  {failure}" for failure in report.failures]
+    return lines
+
+
+def consolidate_lines(report: ConsolidateReport) -> list[str]:
+    """What a consolidation did."""
+    if not report.episodes:
+        waiting = f"{report.left} episodes wait for another consolidator" if report.left else "nothing to consolidate"
+        return [waiting]
+    said = ", ".join(f"{count} {kind}" for kind, count in report.verdicts.items())
+    verb = "would be consolidated" if report.dry_run else "consolidated"
+    lines = [f"{report.episodes} episodes of {report.entities} entities {verb}: {said}"]
+    if report.left and not report.dry_run:
+        lines.append(f"{report.left} episodes are still pending")
+    return lines + [f"  {line}" for line in report.planned]
+
+
+def verify_lines(report: VerifyReport) -> list[str]:
+    """One line a rule, with the number checked and the number broken."""
+    rows = []
+    for rule in report.rules:
+        if rule.checked is None:
+            rows.append((rule.rule, "-", "-", f"{rule.title} (not countable: {rule.note})"))
+        else:
+            rows.append((rule.rule, str(rule.checked), str(rule.broken), rule.title))
+    lines = output.table(rows, header=("RULE", "CHECKED", "BROKEN", ""), right=(1, 2))
+    for rule in report.rules:
+        lines += [f"{rule.rule} broken: {example}" for example in rule.examples]
+        if rule.broken > len(rule.examples) > 0:
+            lines.append(f"{rule.rule} broken: and {rule.broken - len(rule.examples)} more")
+    return lines
+
+
+def publish_lines(report: PublishReport) -> list[str]:
+    """What was published."""
+    verb = "would be written" if report.dry_run else "written"
+    lines = [f"{report.target}: {len(report.changes)} links {verb}, {report.unchanged} unchanged"]
+    for change in report.changes:
+        before = f" (was: {change.before})" if change.before else ""
+        lines.append(f"  {change.urn}: {change.label}{before}")
+    lines += [f"not found again after writing: {urn}" for urn in report.lost]
+    return lines

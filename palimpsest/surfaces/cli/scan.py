@@ -1,0 +1,106 @@
+"""`palimpsest scan`: read a source once and write down only what differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palimpsest.surfaces.cli import diagnostics, output, reports
+from palimpsest.surfaces.cli.context import Context
+from palimpsest.surfaces.cli.diagnostics import ExitCode
+
+if TYPE_CHECKING:
+    from palimpsest.config import Settings
+    from palimpsest.jobs.scan import ScanRequest
+
+
+def scan(  # noqa: PLR0913 - one argument an option
+    ctx: typer.Context,
+    what: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="What to read: file:PATH, a metadata file or a folder.")
+    ],
+    source: Annotated[
+        str | None, typer.Option(help="The name the source is remembered by; its kind if not given.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="The time of the reading, ISO 8601.")] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="The reading lists every entity: what it lacks is gone.")
+    ] = False,
+    include: Annotated[
+        list[str] | None, typer.Option(help="Only URNs that match this pattern; may be repeated.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="No URN that matches this pattern; may be repeated.")
+    ] = None,
+    platform: Annotated[list[str] | None, typer.Option(help="Only this platform; may be repeated.")] = None,
+    env: Annotated[list[str] | None, typer.Option(help="Only this environment (PROD); may be repeated.")] = None,
+    domain: Annotated[list[str] | None, typer.Option(help="Only this domain; may be repeated.")] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Leave out ASPECT or ASPECT:KEYGLOB; may be repeated.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Read only so many entities; such a reading ends nothing.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    accept_mass_change: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with what this stopped run found.")
+    ] = None,
+    fail_on: Annotated[str, typer.Option(help="Exit 6 after a change, or after a breaking one.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> ExitCode:
+    """Read a source once and write down only what differs from last time."""
+    from palimpsest import wiring
+    from palimpsest.jobs import scan as job
+    from palimpsest.store.runs import this_process
+
+    cli = Context.of(ctx).overriding(
+        {
+            "scan.include": include or None,
+            "scan.exclude": exclude or None,
+            "scan.platforms": platform or None,
+            "scan.environments": env or None,
+            "scan.domains": domain or None,
+            "scan.ignore": ignore or None,
+        }
+    )
+    reports.check_gate(fail_on)
+    reader = wiring.reader(what, complete=complete)
+    asked = request(
+        cli.settings, source or reader.kind, at=at, limit=limit, dry_run=dry_run, accept_mass_change=accept_mass_change
+    )
+    store = wiring.store_for_writing(cli.settings)
+    with diagnostics.progress() as progress:
+        report = job.scan(store, reader, asked, clock=wiring.clock(), progress=progress, holder=this_process())
+    store.dispose()
+    if as_json:
+        output.emit_json("scan", report)
+    elif not cli.quiet or report.records_failed:
+        output.emit_text(reports.scan_lines(report))
+    return ExitCode.GATE if reports.is_tripped(report, fail_on) else ExitCode.OK
+
+
+def request(
+    settings: Settings,
+    source: str,
+    *,
+    at: str | None = None,
+    limit: int | None = None,
+    dry_run: bool = False,
+    accept_mass_change: str | None = None,
+) -> ScanRequest:
+    """What a scan is asked to do, by settings and options."""
+    from palimpsest import wiring
+    from palimpsest.core.moment import parse
+    from palimpsest.jobs.scan import ScanRequest
+
+    return ScanRequest(
+        source=source,
+        at=parse(at) if at else None,
+        scope=wiring.scope(settings),
+        limit=limit,
+        dry_run=dry_run,
+        accept_mass_change=accept_mass_change,
+        mass_share=settings.scan.mass_change_share,
+        mass_cells=settings.scan.mass_change_cells,
+    )
