@@ -33,7 +33,7 @@ def store_for_writing(settings: Settings) -> Store:
 
 def store_for_reading(settings: Settings) -> Store:
     """The store, as it is. Raises StoreError when it is empty, behind or ahead."""
-    store = open_store(settings.store)
+    store = open_store(settings.store, writing=False)
     migrate.ready(store, now=SystemClock().now(), may_write=False)
     return store
 

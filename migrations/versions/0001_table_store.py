@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from palimpsest.store.types import Bytes
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -16,7 +18,7 @@ def upgrade() -> None:
     op.create_table(
         "store",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("secret", sa.LargeBinary(length=16), nullable=False),
+        sa.Column("secret", Bytes(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("id = 1", name=op.f("ck_store_one_row")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_store")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Id
+from palimpsest.store.types import Bytes, Id
 
 revision = "0003"
 down_revision = "0002"
@@ -29,7 +29,7 @@ def upgrade() -> None:
         sa.Column("complete", sa.Boolean(), nullable=False),
         sa.Column("rules", sa.Text(), nullable=False),
         sa.Column("scope", sa.Text(), nullable=True),
-        sa.Column("coverage", sa.LargeBinary(), nullable=True),
+        sa.Column("coverage", Bytes(), nullable=True),
         sa.Column("written", sa.Integer(), nullable=False),
         sa.Column("founded", sa.Integer(), nullable=False),
         sa.Column("counts", sa.Text(), nullable=True),

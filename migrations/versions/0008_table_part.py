@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Id
+from palimpsest.store.types import Bytes, Id
 
 revision = "0008"
 down_revision = "0007"
@@ -20,7 +20,7 @@ def upgrade() -> None:
         sa.Column("entity_id", Id(), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
         sa.Column("part", sa.Text(), nullable=False),
-        sa.Column("digest", sa.LargeBinary(length=8), nullable=False),
+        sa.Column("digest", Bytes(), nullable=False),
         sa.Column("ordinal", sa.Integer(), nullable=False),
         sa.Column("cells", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["entity_id"], ["entity.id"], name=op.f("fk_part_entity_id_entity")),

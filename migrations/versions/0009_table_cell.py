@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Id
+from palimpsest.store.types import Bytes, Id
 
 revision = "0009"
 down_revision = "0008"
@@ -25,7 +25,7 @@ def upgrade() -> None:
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("part", sa.Text(), nullable=False),
         sa.Column("belief_id", Id(), nullable=False),
-        sa.Column("digest", sa.LargeBinary(length=8), nullable=False),
+        sa.Column("digest", Bytes(), nullable=False),
         sa.Column("last", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["entity_id"], ["entity.id"], name=op.f("fk_cell_entity_id_entity")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_cell")),

@@ -37,9 +37,9 @@ class Held(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What is to be written about one cell: an episode, unless `kind` is None, when only the digest is brought up to date.
+    """What is to be written about one cell: an episode; where `kind` is None, only its digest brought up to date.
 
-    `held` is the cell as it stands, None for a new one. `emptied` tells a set that lost its last member.
+    `held` is the cell as it stands, None for a new one. `emptied` tells a set without members, a text without words.
     """
 
     aspect: str
@@ -80,7 +80,7 @@ def compare(
             differences.append(difference)
     if whole:
         for slot, cell in held_by.items():
-            if slot not in found and cell.value is not None:
+            if slot not in found and cell.value is not None and not _says_nothing(cell.aspect, loads(cell.value)):
                 differences.append(removed(cell, Ground.UNLISTED))
     return differences
 
@@ -98,10 +98,16 @@ def keyed(held: Sequence[Held], seen: Iterable[Observation]) -> dict[tuple[str, 
         else:
             found[aspect, key] = value
     for aspect, values in by_path.items():
-        paths = {cell.key: _held_path(cell) for cell in held if cell.aspect == aspect}
-        for path, key in match_paths(paths, values).items():
+        paths, ended = _held_paths(held, aspect)
+        for path, key in match_paths(paths, values, ended).items():
             found[aspect, key] = values[path]
     return found
+
+
+def _held_paths(held: Sequence[Held], aspect: str) -> tuple[dict[str, str], frozenset[str]]:
+    """Held key → raw path last seen for it, of one aspect's columns; and the keys of those that have ended."""
+    cells = [cell for cell in held if cell.aspect == aspect]
+    return {cell.key: _held_path(cell) for cell in cells}, frozenset(c.key for c in cells if c.value is None)
 
 
 def _held_path(cell: Held) -> str:
@@ -117,24 +123,33 @@ def _compare_cell(held: Held | None, aspect: str, key: str, value: Json, digest_
     rules = ASPECTS[aspect]
     form = rules.canonical(value)
     digest = digest_of(dumps(form))
-    if (held is None or held.value is None) and (form is None or form in ([], {}, "")):
-        return None  # an empty spelling of nothing, where nothing is held
-    if held is None:
-        return Difference(aspect, key, Kind.FIRST, Impact.MINOR, digest, dumps(value), None)
-    if held.value is None:
-        impact = rules.impact(None, value)
-        return Difference(aspect, key, Kind.RETURNED, max(impact, Impact.MINOR), digest, dumps(value), held)
+    if held is None or held.value is None:
+        if _is_nothing(form):
+            return None  # an empty spelling of nothing, where nothing is held
+        kind = Kind.FIRST if held is None else Kind.RETURNED
+        impact = max(rules.impact(None, value), Impact.MINOR)
+        return Difference(aspect, key, kind, impact, digest, dumps(value), held)
     if held.digest == digest:
         return None
     before = loads(held.value)
     if rules.canonical(before) == form:
         return Difference(aspect, key, None, Impact.QUIET, digest, None, held)
     impact = rules.impact(before, value)
-    emptied = isinstance(form, list) and not form and bool(members_of(before))
+    emptied = form in ([], "")
     kind = Kind.CHANGED
     if aspect == "existence" and existence.exists(value) and not existence.exists(before):
         kind = Kind.RETURNED
     return Difference(aspect, key, kind, impact, digest, dumps(value), held, emptied)
+
+
+def _is_nothing(form: Json) -> bool:
+    """Whether a canonical form is an empty spelling."""
+    return form is None or form in ([], {}, "")
+
+
+def _says_nothing(aspect: str, value: Json) -> bool:
+    """Whether a held value is an empty spelling already, so that its absence tells nothing new."""
+    return _is_nothing(ASPECTS[aspect].canonical(value))
 
 
 def removed(cell: Held, ground: Ground) -> Difference:
@@ -148,20 +163,27 @@ def removed(cell: Held, ground: Ground) -> Difference:
 
 
 def apply_patches(
-    held: Sequence[Held], base: Mapping[tuple[str, str], Json], patches: Iterable[Patch]
+    held: Sequence[Held],
+    base: Mapping[tuple[str, str], Json],
+    patches: Iterable[Patch],
+    *,
+    whole: bool = False,
 ) -> tuple[dict[tuple[str, str], Json], set[tuple[str, str]]]:
     """The cells that patches touch as they are afterwards, and the cells that patches took away whole.
 
-    `base` is what the reading stated before them; where it is silent, what is held. A set with nothing known becomes
-    *at least* the members added to it.
+    `base` is what the reading stated before them. Where it is silent: nothing, when it states the raw aspect `whole`;
+    else what is held, and a set of which nothing is held becomes *at least* the members added to it.
     """
     held_values = {(cell.aspect, cell.key): cell.value for cell in held}
+    keys = _PatchedKeys(held, base)
     touched: dict[tuple[str, str], Json] = {}
     gone: set[tuple[str, str]] = set()
     for patch in patches:
-        slot = (patch.aspect, _held_key(held, patch))
-        before = touched.get(slot, base.get(slot)) if slot not in gone else None
-        if before is None and slot not in gone and slot not in base:
+        slot = (patch.aspect, keys.key_of(patch))
+        before: Json = touched[slot] if slot in touched else base.get(slot)
+        if slot in gone or (before is None and whole):
+            before = []
+        elif before is None:
             value = held_values.get(slot)
             before = loads(value) if value is not None else None
         if patch.member is None:
@@ -174,7 +196,7 @@ def apply_patches(
             continue
         members = set(members_of(before))
         if patch.op == "remove":
-            if before is None:
+            if not members:
                 continue
             members = {member for member in members if member[: len(patch.member)] != patch.member}
         else:
@@ -186,12 +208,31 @@ def apply_patches(
     return touched, gone
 
 
-def _held_key(held: Sequence[Held], patch: Patch) -> str:
-    """The key of the cell a patch is about; a column path finds the column as it is held."""
-    if not ASPECTS[patch.aspect].paths:
-        return patch.key
-    paths = {cell.key: _held_path(cell) for cell in held if cell.aspect == patch.aspect}
-    return match_paths(paths, [patch.key])[patch.key]
+class _PatchedKeys:
+    """Finds the cells that patches are about; a column path finds the column as it is held, or as just stated."""
+
+    def __init__(self, held: Sequence[Held], base: Mapping[tuple[str, str], Json]) -> None:
+        self._held, self._base = held, base
+        self._paths: dict[str, tuple[dict[str, str], frozenset[str]]] = {}
+        self._found: dict[tuple[str, str], str] = {}
+
+    def key_of(self, patch: Patch) -> str:
+        """The key of the cell that a patch changes."""
+        if not ASPECTS[patch.aspect].paths:
+            return patch.key
+        asked = (patch.aspect, patch.key)
+        if asked not in self._found:
+            paths, ended = self._known(patch.aspect)
+            key = self._found[asked] = match_paths(paths, [patch.key], ended)[patch.key]
+            paths.setdefault(key, patch.key)
+        return self._found[asked]
+
+    def _known(self, aspect: str) -> tuple[dict[str, str], frozenset[str]]:
+        if aspect not in self._paths:
+            paths, ended = _held_paths(self._held, aspect)
+            stated = {key: key for of, key in self._base if of == aspect and key not in paths}
+            self._paths[aspect] = ({**paths, **stated}, ended)
+        return self._paths[aspect]
 
 
 def _replaces(aspect: str, member: tuple[str, ...], new: tuple[str, ...]) -> bool:
@@ -204,7 +245,7 @@ def _replaces(aspect: str, member: tuple[str, ...], new: tuple[str, ...]) -> boo
 
 
 def renamed_columns(gone: Mapping[str, Json], come: Mapping[str, Json]) -> dict[str, str]:
-    """New column → the column it may be a new name of: alike in all but the name, and each fits only one. Never merged."""
+    """New column → the one it may be a new name of: alike in all but the name, and each fits only one. Never merged."""
 
     def likeness(value: Json) -> str:
         form = column.canonical(value)

@@ -54,3 +54,8 @@ class Ids:
 def belief_ref(belief: BeliefId) -> str:
     """How a belief is named to people: the 32 hexadecimal digits of its id."""
     return belief.hex()
+
+
+def short_ref(belief: BeliefId) -> str:
+    """A belief's short name: six hexadecimal digits of its entity and six of the rest, enough within one store."""
+    return belief[:3].hex() + belief[8:11].hex()

@@ -14,10 +14,17 @@ from palimpsest.core.episode import Kind
 from palimpsest.core.moment import Moment, spoken
 
 # Writers that are no person: ingestion writes under these names.
-_ROBOTS = frozenset(
-    {"datahub", "unknown", "__ingestion", "_ingestion", "__datahub_system", "datahub_system"}
-)
+_ROBOTS = frozenset({"datahub", "unknown", "__ingestion", "_ingestion", "__datahub_system", "datahub_system"})
 _KEY = "\x00"
+_WORDS = {
+    "ownership": "owner",
+    "column_edit": "note on column",
+    "column_upstreams": "lineage of column",
+    "data_product": "assets",
+    "links": "links",
+    "foreign_key": "foreign key",
+    "view_definition": "view",
+}
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _PLURALS = {"dataJob": "data jobs", "dataFlow": "data flows", "dataProduct": "data products"}
 
@@ -54,10 +61,26 @@ def change(aspect: str, key: str, before: Json, after: Json, kind: Kind = Kind.C
     return f"{said} (stated again)" if kind is Kind.RETURNED and aspect != "existence" else said
 
 
+def what(aspect: str, key: str) -> str:
+    """What a belief is about within its entity, in a word or two: `owner`, `column discount`, `property retention`."""
+    word = _WORDS.get(aspect, aspect.replace("_", " "))
+    if key and aspect in {"description", "name"}:
+        return f"{word} (edited)" if key == "edited" else word
+    return f"{word} {label_of(key)}" if key else word
+
+
+def edited(aspect: str, key: str, *, was: bool, now: bool) -> str:
+    """That something was edited, in few words: `owner changed`, `column discount gone`, `is back`."""
+    if aspect == "existence":
+        return "back" if was and now else "new" if now else "gone"
+    verb = "changed" if was and now else "added" if now else "gone"
+    return f"{what(aspect, key)} {verb}"
+
+
 def since(valid_from: Moment, valid_after: Moment | None, *, at_least: bool = False) -> str:
-    """`since 2026-03-05 14:20`; between two readings where no stamp tells better; at least since, for a first one."""
+    """`since 2026-03-05 14:20`; `between` two readings where no stamp tells better; `at least since` for a first one."""
     if valid_after is not None and valid_after < valid_from:
-        return f"since between {spoken(valid_after)} and {spoken(valid_from)}"
+        return f"between {spoken(valid_after)} and {spoken(valid_from)}"
     return f"{'at least ' if at_least else ''}since {spoken(valid_from)}"
 
 

@@ -16,7 +16,7 @@ from palimpsest.core.ids import EntityId, Ids
 from palimpsest.core.jsontext import loads
 from palimpsest.core.lineage import LINEAGE_ASPECTS, upstreams_named
 from palimpsest.core.moment import Moment
-from palimpsest.core.reconcile import Verdict, VerdictKind, reconcile
+from palimpsest.core.reconcile import Closed, Opened, Verdict, VerdictKind, reconcile
 from palimpsest.ports import Clock, Progress
 from palimpsest.store import pending, runs, versions
 from palimpsest.store.engine import Connection, Store
@@ -47,6 +47,8 @@ def consolidate(
     store: Store, *, clock: Clock, progress: Progress, holder: str, dry_run: bool = False
 ) -> ConsolidateReport:
     """Consolidate everything that is pending, under a run of its own; nothing pending writes nothing."""
+    if not dry_run:
+        runs.end_lost(store, job="consolidate", now=clock.now())
     waiting = store.read(pending.count_pending)
     if dry_run or not waiting:
         return _Consolidation(store, clock, progress, holder, None).run(dry_run=dry_run)
@@ -94,6 +96,7 @@ class _Consolidation:
         if dry_run:
             self.plan_only()
         elif self.lease is not None:
+            self.take_over()
             after = EntityId(b"\x00" * 16)
             while entities := self.claim(after):
                 self.commit(entities)
@@ -111,6 +114,12 @@ class _Consolidation:
             milliseconds=self.clock.now() - self.started_at,
             planned=self.planned,
         )
+
+    def take_over(self) -> None:
+        """Free the entities that dead consolidators of this machine hold; other leases run out by themselves."""
+        gone = [holder for holder in self.store.read(pending.holders) if runs.is_dead(holder)]
+        if gone:
+            self.store.write(lambda connection: pending.release(connection, gone))
 
     def claim(self, after: EntityId) -> list[EntityId]:
         """The next leased entities."""
@@ -193,72 +202,55 @@ def add_rows(
     rows: versions.Verdicts, cluster: Cluster, verdicts: list[Verdict], *, run: bytes, now: Moment, ids: Ids
 ) -> None:
     """The rows that the verdicts on one belief come to. A version opened and closed in one pass is written closed."""
-    opened: dict[int, dict[str, object]] = {}
+    opened: dict[int, Opened] = {}
+    ends: dict[int, Closed] = {}
     for verdict in verdicts:
-        episode = verdict.episode
-        rows.decided.append({"of_cell": episode.cell, "of_number": episode.number, "new_verdict": verdict.kind.value})
-        closed = verdict.closed
+        episode, closed = verdict.episode, verdict.closed
+        rows.decided.append((verdict.kind.value, episode.cell, episode.number))
         if closed is not None:
-            state = State.SUPERSEDED if closed.successor is not None else State.RETRACTED
-            ending = {
-                "state": state.value,
-                "valid_to": closed.valid_to,
-                "closed_at": now,
-                "successor": closed.successor,
-                "ended_reason": closed.reason,
-            }
-            if closed.number in opened:
-                opened[closed.number].update(ending)
-            else:
-                rows.closed.append(
-                    {
-                        "of_belief": cluster.belief,
-                        "of_number": closed.number,
-                        "new_state": state.value,
-                        "new_valid_to": closed.valid_to,
-                        "new_closed_at": now,
-                        "new_successor": closed.successor,
-                        "new_reason": closed.reason,
-                    }
-                )
+            ends[closed.number] = closed
             if closed.successor is None:
-                rows.evidence.append(
-                    {
-                        "belief_id": cluster.belief,
-                        "number": closed.number,
-                        "cell_id": episode.cell,
-                        "episode": episode.number,
-                        "role": "ended",
-                    }
-                )
+                rows.evidence.append((cluster.belief, closed.number, episode.cell, episode.number, "ended"))
         if verdict.opened is not None:
-            opened[verdict.opened.number] = _version_row(cluster, verdict, run, now)
-    rows.opened.extend(opened.values())
+            opened[verdict.opened.number] = verdict.opened
+    for number, closed in ends.items():
+        if number not in opened:
+            rows.closed.append((*_end_of(closed, now), cluster.belief, number))
+    for number, version in opened.items():
+        end = ends.get(number)
+        state, valid_to, closed_at, successor, ended = _end_of(end, now) if end is not None else _OPEN
+        founding = version.episode
+        rows.opened.append(
+            (
+                cluster.belief,
+                number,
+                state,
+                founding.cell,
+                founding.number,
+                version.valid_from,
+                version.valid_after,
+                valid_to,
+                now,
+                closed_at,
+                run,
+                JUDGE,
+                version.reason,
+                version.reverts_to,
+                successor,
+                ended,
+            )
+        )
     if cluster.aspect in LINEAGE_ASPECTS:
         _add_edges(rows, cluster, verdicts[-1], ids)
 
 
-def _version_row(cluster: Cluster, verdict: Verdict, run: bytes, now: Moment) -> dict[str, object]:
-    opened = verdict.opened
-    assert opened is not None
-    return {
-        "belief_id": cluster.belief,
-        "number": opened.number,
-        "state": State.CURRENT.value,
-        "cell_id": opened.episode.cell,
-        "episode": opened.episode.number,
-        "valid_from": opened.valid_from,
-        "valid_after": opened.valid_after,
-        "valid_to": None,
-        "recorded_at": now,
-        "closed_at": None,
-        "run_id": run,
-        "judge": JUDGE,
-        "reason": opened.reason,
-        "reverts_to": opened.reverts_to,
-        "successor": None,
-        "ended_reason": None,
-    }
+_OPEN = (State.CURRENT.value, None, None, None, None)
+
+
+def _end_of(closed: Closed, now: Moment) -> tuple[str, Moment | None, Moment | None, int | None, str | None]:
+    """(state, valid to, closed at, successor, reason) of a version that has ended."""
+    state = State.SUPERSEDED if closed.successor is not None else State.RETRACTED
+    return state.value, closed.valid_to, now, closed.successor, closed.reason
 
 
 def _add_edges(rows: versions.Verdicts, cluster: Cluster, last: Verdict, ids: Ids) -> None:
@@ -268,11 +260,4 @@ def _add_edges(rows: versions.Verdicts, cluster: Cluster, last: Verdict, ids: Id
     if last.episode.value is None:
         return
     for urn, column in upstreams_named(cluster.aspect, loads(last.episode.value)):
-        rows.edges.append(
-            {
-                "upstream_id": ids.entity(urn),
-                "column": column,
-                "belief_id": cluster.belief,
-                "downstream_column": cluster.key,
-            }
-        )
+        rows.edges.append((ids.entity(urn), column, cluster.belief, cluster.key))

@@ -37,6 +37,7 @@ Slot = tuple[str, str]
 _PARTS_AT_ONCE = 400
 _EPISODES_AT_ONCE = 20_000
 _BEAT_EVERY_MS = 30_000
+_URNS_KEPT = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,12 +192,18 @@ class _Scan:
         self.changes: Counter[str] = Counter()
         self.by_aspect: Counter[str] = Counter()
         self.ending: dict[tuple[str, str], int] = {}
+        self.accepted: dict[str, int] = {}
         self.planned_lines: list[str] = []
         self.read_at, self.read_at_from = self.started_at, "now"
         self.complete = False
+        self.failed_last: tuple[EntityId, str] | None = None
+        self.reads_anew = self.last is not None and (
+            self.last.rules != RULES or self.last_scope is None or self.last_scope.ignore != request.scope.ignore
+        )
 
     def run(self) -> ScanReport:
         """Read, plan, apply."""
+        self.accepted = self.accepted_endings()
         with Spool() as spool:
             spool.load_held(readings.held_parts(self.store, self.request.source))
             self.read(spool)
@@ -219,7 +226,8 @@ class _Scan:
         """Stream the reading into the spool."""
         scope, tally = self.request.scope, self.tally
         keep_domains = bool(scope.domains)
-        last_urn, admitted, entity = "", False, EntityId(b"")
+        last_urn, entity = "", None
+        known: dict[str, EntityId | None] = {}
         listed: set[str] | None = set() if self.request.limit is not None else None
         self.progress.start("reading")
         for found in self.reader.records():
@@ -235,11 +243,14 @@ class _Scan:
                 continue
             if found.urn != last_urn:
                 last_urn = found.urn
-                admitted = scope.admits(last_urn) and self.within_limit(listed, last_urn)
-                if admitted:
-                    entity = self.ids.entity(last_urn)
-                    spool.see(entity, last_urn)
-            if not admitted:
+                if last_urn in known:
+                    entity = known[last_urn]
+                else:
+                    entity = self.admit(spool, scope, listed, last_urn)
+                    if len(known) >= _URNS_KEPT:
+                        known.clear()
+                    known[last_urn] = entity
+            if entity is None:
                 tally.out_of_scope += 1
                 continue
             tally.used += 1
@@ -258,14 +269,22 @@ class _Scan:
             )
         self.complete = self.reader.is_complete and not tally.failed and self.request.limit is None
 
+    def admit(self, spool: Spool, scope: Scope, listed: set[str] | None, urn: str) -> EntityId | None:
+        """The id of an entity that the reading lists; None for one out of scope."""
+        if not (scope.admits(urn) and self.within_limit(listed, urn)):
+            return None
+        entity = self.ids.entity(urn)
+        spool.see(entity, urn)
+        return entity
+
     def spool_part(self, spool: Spool, entity: EntityId, found: RawAspect, keep_domains: bool) -> None:
         """One raw aspect into the spool."""
         if found.is_patch:
             spool.flush()
             spool.add_patch(entity, found.part, found.payload, found.catalog_run)
             return
-        digest = self._part_digest(found.digest_of)
-        keep = keep_domains and found.part == "domains"
+        digest = self.ids.digest(b"".join((entity[:8], found.part.encode(), b"\0", found.digest_of)))
+        keep = self.reads_anew or (keep_domains and found.part == "domains")
         spool.add(entity, found.part, digest, found.payload, found.catalog_run, keep=keep)
 
     def within_limit(self, listed: set[str] | None, urn: str) -> bool:
@@ -308,7 +327,8 @@ class _Scan:
             if at > now:
                 raise UsageError(f"--at {spoken(at)} is in the future", "give the time of the reading")
             return at, "--at"
-        if self.newest is not None and self.newest <= now and (last is None or self.newest > last):
+        is_repeat = self.last is not None and bool(self.last.unfinished) and self.newest == last
+        if self.newest is not None and self.newest <= now and (last is None or self.newest > last or is_repeat):
             return self.newest, "lastObserved"
         return max(now, last) if last is not None else now, "now"
 
@@ -332,24 +352,33 @@ class _Scan:
             if difference.ends:
                 more = spool.live_cells(part.entity) if difference.aspect == "existence" else 1
                 self.count_ending(part.urn, difference.aspect, more)
+        # A run covers a raw aspect only once its differences are written: a killed one has not read what it left.
+        covers = part.ordinal if part.ordinal in self.coverage else None
+        self.coverage.discard(part.ordinal)
         spool.plan(
             PlannedPart(
                 part.entity,
                 part.part,
-                part.digest,
+                self.digest_after(part),
                 differences,
                 stamp.at,
                 stamp.actor,
                 part.catalog_run or stamp.run,
                 self.readings.before(part.ordinal),
+                covers,
             )
         )
+
+    def digest_after(self, part: SpooledPart) -> bytes:
+        """The digest to hold for a raw aspect. After a patch it is one that no raw aspect has: the next is compared."""
+        return part.digest if part.digest is not None and not part.patches else self._part_digest(b"patched")
 
     def differences(self, part: SpooledPart, held: list[Held]) -> tuple[list[Difference], Stamp]:
         """What a raw aspect says differently from what is held; nothing, and a failure counted, when it cannot be read."""
         try:
             found, stamp, gone = self.stated(part, held)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self.failed_last = (part.entity, part.part)
             self.tally.used -= 1
             self.tally.fail(Failed(f"{part.urn} {part.part}", str(error)))
             if part.ordinal is not None:
@@ -384,7 +413,7 @@ class _Scan:
                 name = f"{part.part} {path}"
                 self.tally.unused_patches[name] = self.tally.unused_patches.get(name, 0) + 1
         if patches:
-            touched, gone = apply_patches(held, found, patches)
+            touched, gone = apply_patches(held, found, patches, whole=part.payload is not None)
             found = {slot: value for slot, value in {**found, **touched}.items() if slot not in gone}
         found = {slot: value for slot, value in found.items() if not self.is_ignored(*slot)}
         return found, stamp, gone
@@ -425,13 +454,12 @@ class _Scan:
         if not any(cells >= self.request.mass_cells for cells in by_platform.values()):
             return
         held = self.store.read(lambda connection: readings.cells_by_platform(connection, self.request.source))
-        accepted = self.accepted()
         over = [
             platform
             for platform, cells in by_platform.items()
             if cells >= self.request.mass_cells
             and cells > self.request.mass_share * held.get(platform, 0)
-            and cells > accepted.get(platform, 0)
+            and cells > self.accepted.get(platform, 0)
         ]
         if not over:
             return
@@ -449,7 +477,7 @@ class _Scan:
         error.ending = dict(by_platform)  # type: ignore[attr-defined]
         raise error
 
-    def accepted(self) -> dict[str, int]:
+    def accepted_endings(self) -> dict[str, int]:
         """How many cells may end on each platform, as an earlier stopped run reported them."""
         wanted = self.request.accept_mass_change
         if wanted is None:
@@ -473,11 +501,12 @@ class _Scan:
             self.add_planned(batch, plan)
             batch = self.written(batch)
         platforms: frozenset[tuple[str, str]] | None = None
+        unfinished = self.last.unfinished if self.last else ()
         ordinal = self.store.read(lambda connection: readings.next_ordinal(connection, self.request.source))
         for part in spool.new():
             if platforms is None:
                 platforms = self.store.read(
-                    lambda connection: readings.known_platforms(connection, self.request.source)
+                    lambda connection: readings.known_platforms(connection, self.request.source, unfinished)
                 )
             if self.add_new(batch, part, ordinal, platforms):
                 if part.payload is not None:
@@ -492,24 +521,20 @@ class _Scan:
         more = 0
         for difference in plan.differences:
             more += self.add_difference(batch, plan.entity, plan.part, difference, stamp, plan.after_at, is_new=False)
+        if plan.covers is not None:
+            self.coverage.add(plan.covers)
         digest = plan.digest
         if digest is not None:
-            batch.changed_parts.append(
-                {
-                    "of_entity": plan.entity,
-                    "of_source": self.request.source,
-                    "of_part": plan.part,
-                    "new_digest": digest,
-                    "more_cells": more,
-                }
-            )
+            batch.changed_parts.append((digest, more, plan.entity, self.request.source, plan.part))
 
     def add_new(
         self, batch: readings.Batch, part: SpooledPart, ordinal: int, platforms: frozenset[tuple[str, str]]
     ) -> bool:
         """The rows of a raw aspect that was never held; whether it is held from now on."""
         differences, stamp = self.differences(part, [])
-        if not differences and (part.is_known or part.payload is None or self.tally_failed_last(part)):
+        if not differences and (
+            part.is_known or part.payload is None or self.failed_last == (part.entity, part.part)
+        ):
             return False
         batch.entities[part.entity] = part.urn
         for difference in differences:
@@ -518,21 +543,9 @@ class _Scan:
             self.add_difference(
                 batch, part.entity, part.part, difference, stamped, None, is_new=True, baseline=baseline
             )
-        batch.new_parts.append(
-            {
-                "entity_id": part.entity,
-                "source": self.request.source,
-                "part": part.part,
-                "digest": part.digest if part.digest is not None else self._part_digest(b"patched"),
-                "ordinal": ordinal,
-                "cells": len(differences),
-            }
-        )
+        digest = self.digest_after(part)
+        batch.new_parts.append((part.entity, self.request.source, part.part, digest, ordinal, len(differences)))
         return True
-
-    def tally_failed_last(self, part: SpooledPart) -> bool:
-        """Whether this very raw aspect has just been counted as failed."""
-        return bool(self.tally.failures) and self.tally.failures[-1].startswith(f"{part.urn} {part.part}:")
 
     def is_news(self, part: SpooledPart, difference: Difference, platforms: frozenset[tuple[str, str]]) -> bool:
         """Whether a new entity is one line of news: it exists, and the source read its platform and scope before (R14)."""
@@ -559,47 +572,36 @@ class _Scan:
         held = difference.held
         source = self.request.source
         if held is None:
-            cell = self.ids.cell(entity, source, "", difference.aspect, difference.key)
+            aspect, key = difference.aspect, difference.key
+            cell = self.ids.cell(entity, source, "", aspect, key)
+            belief = self.ids.belief(entity, source, aspect, key)
             number = 1
-            batch.new_cells.append(
-                {
-                    "id": cell,
-                    "entity_id": entity,
-                    "source": source,
-                    "observer": "",
-                    "aspect": difference.aspect,
-                    "key": difference.key,
-                    "part": part,
-                    "belief_id": self.ids.belief(entity, source, difference.aspect, difference.key),
-                    "digest": difference.digest,
-                    "last": number,
-                }
-            )
+            batch.new_cells.append((cell, entity, source, "", aspect, key, part, belief, difference.digest, number))
         else:
             cell = held.cell
             number = held.last + (difference.kind is not None)
-            batch.changed_cells.append({"of_cell": cell, "new_digest": difference.digest, "new_last": number})
+            batch.changed_cells.append((difference.digest, number, cell))
         if difference.kind is None:
             return 0
         baseline = baseline if is_new else self.is_baseline(difference)
         self.count(difference, baseline)
         if self.lease is not None:
             batch.episodes.append(
-                {
-                    "cell_id": cell,
-                    "number": number,
-                    "run_id": self.lease.run,
-                    "observed_at": self.read_at,
-                    "after_at": after_at,
-                    "kind": difference.kind.value,
-                    "impact": int(difference.impact),
-                    "baseline": baseline,
-                    "value": difference.value.decode() if difference.value is not None else None,
-                    "ground": difference.ground.value if difference.ground else None,
-                    "stamped_at": stamp.at,
-                    "actor": stamp.actor or None,
-                    "catalog_run": stamp.run or None,
-                }
+                (
+                    cell,
+                    number,
+                    self.lease.run,
+                    self.read_at,
+                    after_at,
+                    difference.kind.value,
+                    int(difference.impact),
+                    baseline,
+                    difference.value.decode() if difference.value is not None else None,
+                    difference.ground.value if difference.ground else None,
+                    stamp.at,
+                    stamp.actor or None,
+                    stamp.run or None,
+                )
             )
         if difference.kind is Kind.REMOVED:
             return -1

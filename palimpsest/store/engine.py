@@ -6,11 +6,13 @@ read that becomes a write there fails at once instead of waiting.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 import stamina
@@ -20,19 +22,31 @@ from palimpsest.core.errors import StoreError
 from palimpsest.core.ids import Ids
 from palimpsest.store.schema import store as store_table
 
+stamina.instrumentation.set_on_retry_hooks(())  # a retry is no news; unset, it is logged to stdout, which is for data
+
 Result = TypeVar("Result")
 Connection = sa.Connection  # what a transaction hands to its callable; jobs name it from here
 
 RETRIED = frozenset({"40001", "40003", "40P01", "57P01", "55P03"})
+PATIENCE_S = 60.0  # how long a transaction waits for others before it gives up
+_EXTRAS = {"postgresql": "postgres", "cockroachdb": "cockroachdb"}
 
 
 class Store:
     """An open store: its engine, and the ids that its secret makes."""
 
-    def __init__(self, engine: sa.Engine, url: sa.URL) -> None:
+    def __init__(self, engine: sa.Engine, url: sa.URL, *, patience: float = PATIENCE_S) -> None:
         self.engine = engine
         self.url = url
+        self._patience = patience
         self._ids: Ids | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether this is a SQLite file that is not there yet: connecting would make it."""
+        database = self.url.database or ""
+        is_file = self.url.get_backend_name() == "sqlite" and not database.startswith("file:")
+        return is_file and _size(Path(database).expanduser()) is None
 
     @property
     def ids(self) -> Ids:
@@ -55,7 +69,7 @@ class Store:
     def _run(self, work: Callable[[sa.Connection], Result], *, write: bool) -> Result:
         with self.translated():
             for attempt in stamina.retry_context(
-                on=_is_conflict, attempts=8, timeout=60, wait_initial=0.02, wait_max=2
+                on=_is_conflict, attempts=8, timeout=self._patience, wait_initial=0.02, wait_max=2
             ):
                 with attempt, self.engine.connect() as connection:
                     connection.info["write"] = write
@@ -84,52 +98,58 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str) -> Store:
-    """Open the store at an SQLAlchemy URL; a SQLite file is made when its folder can be. Migrates nothing.
+def open_store(url: str, *, writing: bool = True, patience: float = PATIENCE_S) -> Store:
+    """Open the store at an SQLAlchemy URL; the folder of a SQLite file is made if it is missing. Migrates nothing.
 
+    Not `writing`: nothing is made, and a file that may only be read is enough. `patience` is in seconds.
     Raises StoreError for a URL that is none, a missing driver, or a file that cannot be opened.
     """
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError as error:
         raise StoreError(f"{url!r} is no database address", "write sqlite:///memory.db") from error
-    if parsed.get_backend_name() == "sqlite":
-        return Store(_sqlite_engine(parsed), parsed)
+    name = parsed.get_backend_name()
+    if name == "sqlite":
+        return Store(_sqlite_engine(parsed, writing=writing, patience=patience), parsed, patience=patience)
+    if name not in _EXTRAS:
+        raise StoreError(
+            f"a memory cannot live in {name}", "use sqlite:///PATH, postgresql+psycopg://… or cockroachdb+psycopg://…"
+        )
     try:
         engine = sa.create_engine(parsed, pool_pre_ping=True, pool_recycle=300, isolation_level="SERIALIZABLE")
     except (ImportError, sa.exc.NoSuchModuleError) as error:
-        name = parsed.get_backend_name()
-        hint = f"install it: pip install 'datahub-palimpsest[{'cockroachdb' if name == 'cockroachdb' else 'postgres'}]'"
+        hint = f"install it: pip install 'datahub-palimpsest[{_EXTRAS[name]}]'"
         raise StoreError(f"no driver for {name} is installed", hint) from error
-    return Store(engine, parsed)
+    return Store(engine, parsed, patience=patience)
 
 
-def _sqlite_engine(url: sa.URL) -> sa.Engine:
+def _sqlite_engine(url: sa.URL, *, writing: bool, patience: float) -> sa.Engine:
     database = url.database
     if not database or database == ":memory:":
         raise StoreError("an in-memory store forgets at once", "name a file: sqlite:///memory.db")
     if not database.startswith("file:"):
-        folder = Path(database).expanduser().parent
+        file = Path(database).expanduser()
+        url = url.set(database=str(file)) if writing else _for_reading(url, file)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            if writing:
+                file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"cannot make the folder of the store: {error.strerror}: {folder}") from error
-        url = url.set(database=str(Path(database).expanduser()))
-    engine = sa.create_engine(url, connect_args={"timeout": 30, "isolation_level": None})
+            raise StoreError(
+                f"cannot make the folder of the store: {error.strerror}: {file.parent}",
+                "name another file with --store",
+            ) from error
+    engine = sa.create_engine(url, connect_args={"timeout": patience / 2, "isolation_level": None})
 
     @sa.event.listens_for(engine, "connect")
     def on_connect(connection: sqlite3.Connection, record: object) -> None:
         cursor = connection.cursor()
-        cursor.execute("PRAGMA busy_timeout = 30000")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA cache_size = -32000")
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.execute("PRAGMA temp_store = MEMORY")
         if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            try:
+            with suppress(sqlite3.OperationalError):  # a read-only file stays as it is
                 cursor.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError:
-                pass  # a read-only file stays as it is
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")
@@ -137,6 +157,25 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.info.get("write") else "BEGIN")
 
     return engine
+
+
+def _for_reading(url: sa.URL, file: Path) -> sa.URL:
+    """The URL that reads a SQLite file. In WAL mode reading takes files beside it, unless it is declared immutable:
+    where this process may write neither the file nor its folder, and nobody else is at work on it."""
+    if os.access(file, os.W_OK) and os.access(file.parent, os.W_OK):
+        return url.set(database=str(file))
+    query = {"uri": "true", "mode": "ro"} | ({} if _size(Path(f"{file}-wal")) else {"immutable": "1"})
+    return url.set(database=f"file:{quote(str(file))}", query={**url.query, **query})
+
+
+def _size(file: Path) -> int | None:
+    """The size of a file, None where there is none; 0 where this process may not look."""
+    try:
+        return file.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return 0
 
 
 def _is_conflict(error: Exception) -> bool:

@@ -42,14 +42,20 @@ def revisions() -> tuple[str, ...]:
 
 def status(store: Store) -> MigrationStatus:
     """Where the store stands. Raises StoreError when it is at a revision that this version does not know."""
+    if store.is_missing:
+        return MigrationStatus(at=None, newest=revisions()[-1], pending=revisions())
     return store.read(_status)
 
 
 def _status(connection: sa.Connection) -> MigrationStatus:
     at: str | None = None
-    if sa.inspect(connection).has_table("alembic_version"):
+    tables = sa.inspect(connection).get_table_names()
+    if "alembic_version" in tables:
         at = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
     known = revisions()
+    if tables and store_table.name not in tables and (at is not None or connection.dialect.name == "sqlite"):
+        shown = connection.engine.url.render_as_string(hide_password=True)
+        raise StoreError(f"{shown} is the database of something else: it has a table {min(tables)}", "name another one")
     if at is not None and at not in known:
         raise StoreError(
             f"the store is at revision {at}, which this version does not know", "upgrade palimpsest: the store is newer"
@@ -62,7 +68,7 @@ def upgrade(store: Store, *, now: Moment, secret: bytes | None = None) -> Migrat
     """Bring the store to the newest revision, and give a new one its secret (a random one unless given)."""
     with _ALEMBIC_IS_NOT_THREAD_SAFE:
         if store.engine.dialect.name == "sqlite":
-            before = store.write(lambda connection: _upgrade(connection))
+            before = store.write(_upgrade)
         else:
             with store.translated(), store.engine.connect() as connection:
                 connection = connection.execution_options(isolation_level="AUTOCOMMIT")

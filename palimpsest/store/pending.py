@@ -16,6 +16,8 @@ from palimpsest.store.readings import ranges
 from palimpsest.store.schema import cell, entity, episode, version
 
 LEASE_MS = 5 * 60 * 1000
+_KINDS = {kind.value: kind for kind in Kind}
+_IMPACTS = {int(impact): impact for impact in Impact}
 
 
 class Cluster(NamedTuple):
@@ -64,6 +66,17 @@ def claim(connection: sa.Connection, *, holder: str, now: Moment, after: EntityI
     return sorted(EntityId(row[0]) for row in claimed)
 
 
+def holders(connection: sa.Connection) -> list[str]:
+    """Who holds entities."""
+    rows = connection.execute(sa.select(entity.c.holder).where(entity.c.holder.is_not(None)).distinct())
+    return [row[0] for row in rows]
+
+
+def release(connection: sa.Connection, holders_gone: Sequence[str]) -> None:
+    """Give back what holders that are no more have leased."""
+    connection.execute(sa.update(entity).where(entity.c.holder.in_(holders_gone)).values(holder=None, held_until=None))
+
+
 def entities_after(connection: sa.Connection, after: EntityId, most: int) -> list[EntityId]:
     """The next entities with pending episodes, whoever holds them; about `most` episodes' worth, in id order."""
     rows = connection.execute(
@@ -101,7 +114,7 @@ def clusters(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Cl
         .join(cell, cell.c.id == episode.c.cell_id)
         .where(episode.c.verdict.is_(None))
         .order_by(episode.c.cell_id, episode.c.number)
-    )
+    ).all()
     found: dict[BeliefId, Cluster] = {}
     for row in rows:
         belief = BeliefId(row[0])
@@ -112,8 +125,8 @@ def clusters(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Cl
             Episode(
                 CellId(row[4]),
                 row[5],
-                Kind(row[6]),
-                Impact(row[7]),
+                _KINDS[row[6]],
+                _IMPACTS[row[7]],
                 row[8],
                 row[9],
                 Moment(row[10]),

@@ -10,8 +10,9 @@ import sqlalchemy as sa
 from palimpsest.core.baseline import Held
 from palimpsest.core.entity import kind_of, name_of, platform_of
 from palimpsest.core.errors import StoreError
-from palimpsest.core.ids import CellId, Digest, EntityId
+from palimpsest.core.ids import CellId, Digest, EntityId, RunId
 from palimpsest.core.moment import Moment
+from palimpsest.store.bulk import Row, execute_many
 from palimpsest.store.engine import Store
 from palimpsest.store.runs import Lease, Origin, beat
 from palimpsest.store.schema import cell, entity, episode, part, source
@@ -73,14 +74,26 @@ def urns_of(connection: sa.Connection, entities: Sequence[EntityId]) -> dict[Ent
     return {EntityId(row.id): row.urn for row in rows}
 
 
-def known_platforms(connection: sa.Connection, source_name: str) -> frozenset[tuple[str, str]]:
-    """(kind, platform) of what a source holds: the part of its scope that its data tells."""
-    rows = connection.execute(
+def known_platforms(
+    connection: sa.Connection, source_name: str, unfinished: Sequence[RunId] = ()
+) -> frozenset[tuple[str, str]]:
+    """(kind, platform) of what a source holds: the part of its scope that its data tells.
+
+    What only `unfinished` runs wrote makes no platform known: they are about to be repeated.
+    """
+    statement = (
         sa.select(entity.c.kind, entity.c.platform)
         .join(part, part.c.entity_id == entity.c.id)
         .where(part.c.source == source_name, part.c.part == "status")
         .distinct()
     )
+    if unfinished:
+        statement = (
+            statement.join(cell, cell.c.entity_id == entity.c.id)
+            .join(episode, sa.and_(episode.c.cell_id == cell.c.id, episode.c.number == 1))
+            .where(cell.c.source == source_name, cell.c.aspect == "existence", episode.c.run_id.not_in(unfinished))
+        )
+    rows = connection.execute(statement)
     return frozenset((row.kind, row.platform) for row in rows)
 
 
@@ -114,49 +127,67 @@ def held_domains(connection: sa.Connection, source_name: str, entities: Sequence
     return {EntityId(row.entity_id): row.value or "[]" for row in rows}
 
 
+NEW_PART = ("entity_id", "source", "part", "digest", "ordinal", "cells")
+CHANGED_PART = ("new_digest", "more_cells", "of_entity", "of_source", "of_part")
+NEW_CELL = ("id", "entity_id", "source", "observer", "aspect", "key", "part", "belief_id", "digest", "last")
+CHANGED_CELL = ("new_digest", "new_last", "of_cell")
+NEW_EPISODE = (
+    "cell_id",
+    "number",
+    "run_id",
+    "observed_at",
+    "after_at",
+    "kind",
+    "impact",
+    "baseline",
+    "value",
+    "ground",
+    "stamped_at",
+    "actor",
+    "catalog_run",
+)
+
+
 @dataclass(slots=True)
 class Batch:
-    """The rows of one transaction of a scan."""
+    """The rows of one transaction of a scan, each a tuple of what the names above say."""
 
     entities: dict[EntityId, str] = field(default_factory=dict)
-    new_parts: list[dict[str, object]] = field(default_factory=list)
-    changed_parts: list[dict[str, object]] = field(default_factory=list)
-    new_cells: list[dict[str, object]] = field(default_factory=list)
-    changed_cells: list[dict[str, object]] = field(default_factory=list)
-    episodes: list[dict[str, object]] = field(default_factory=list)
+    new_parts: list[Row] = field(default_factory=list)
+    changed_parts: list[Row] = field(default_factory=list)
+    new_cells: list[Row] = field(default_factory=list)
+    changed_cells: list[Row] = field(default_factory=list)
+    episodes: list[Row] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.episodes) + len(self.new_parts) + len(self.changed_parts) + len(self.changed_cells)
+
+
+_CHANGE_PART = (
+    sa.update(part)
+    .where(
+        part.c.entity_id == sa.bindparam("of_entity"),
+        part.c.source == sa.bindparam("of_source"),
+        part.c.part == sa.bindparam("of_part"),
+    )
+    .values(digest=sa.bindparam("new_digest"), cells=part.c.cells + sa.bindparam("more_cells"))
+)
+_CHANGE_CELL = (
+    sa.update(cell)
+    .where(cell.c.id == sa.bindparam("of_cell"))
+    .values(digest=sa.bindparam("new_digest"), last=sa.bindparam("new_last"))
+)
 
 
 def write_batch(connection: sa.Connection, batch: Batch) -> None:
     """Write the rows of a batch. Raises StoreError when two URNs would share one id."""
     if batch.entities:
         _write_entities(connection, batch.entities)
-    if batch.new_parts:
-        connection.execute(sa.insert(part), batch.new_parts)
-    if batch.changed_parts:
-        connection.execute(
-            sa.update(part)
-            .where(
-                part.c.entity_id == sa.bindparam("of_entity"),
-                part.c.source == sa.bindparam("of_source"),
-                part.c.part == sa.bindparam("of_part"),
-            )
-            .values(digest=sa.bindparam("new_digest"), cells=part.c.cells + sa.bindparam("more_cells")),
-            batch.changed_parts,
-        )
-    if batch.new_cells:
-        connection.execute(sa.insert(cell), batch.new_cells)
-    if batch.changed_cells:
-        connection.execute(
-            sa.update(cell)
-            .where(cell.c.id == sa.bindparam("of_cell"))
-            .values(digest=sa.bindparam("new_digest"), last=sa.bindparam("new_last")),
-            batch.changed_cells,
-        )
-    if batch.episodes:
-        connection.execute(sa.insert(episode), batch.episodes)
+    execute_many(connection, sa.insert(part), NEW_PART, batch.new_parts)
+    execute_many(connection, _CHANGE_PART, CHANGED_PART, batch.changed_parts)
+    execute_many(connection, sa.insert(cell), NEW_CELL, batch.new_cells)
+    execute_many(connection, _CHANGE_CELL, CHANGED_CELL, batch.changed_cells)
+    execute_many(connection, sa.insert(episode), NEW_EPISODE, batch.episodes)
 
 
 def _write_entities(connection: sa.Connection, entities: dict[EntityId, str]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import orjson
 import sqlalchemy as sa
@@ -52,7 +54,7 @@ def _started(pid: int) -> str:
         return ""
 
 
-def _is_dead(holder: str) -> bool:
+def is_dead(holder: str) -> bool:
     """Whether a holder is a process of this machine that is no more. False when nobody can tell."""
     host, _, rest = holder.partition(":")
     pid_text, _, started = rest.partition(":")
@@ -102,16 +104,34 @@ def _clear_the_way(connection: sa.Connection, source_name: str, now: Moment) -> 
     ).first()
     if found is None:
         return
-    if not _is_dead(found.holder) and now - found.beat_at < STALE_AFTER_MS:
+    if not _is_lost(found.holder, found.beat_at, now):
         machine, _, rest = found.holder.partition(":")
         raise LeaseHeldError(
             f"{found.job} of {source_name} is at work: process {rest.partition(':')[0]} on {machine}, "
             f"since {spoken(found.started_at)}",
             "wait for it to end; a dead one's place is taken over",
         )
-    connection.execute(
-        sa.update(run).where(run.c.id == found.id).values(state="failed", ended_at=now, counts='{"failure":"lost"}')
+    _end(connection, [found.id], now)
+
+
+def end_lost(store: Store, *, job: str, now: Moment) -> None:
+    """End the runs of a job without a source whose process is no more: no lease is in the way of the next one."""
+    statement = sa.select(run.c.id, run.c.holder, run.c.beat_at).where(
+        run.c.job == job, run.c.source.is_(None), run.c.state == "running"
     )
+    rows = store.read(lambda connection: connection.execute(statement).all())
+    lost = [row.id for row in rows if _is_lost(row.holder, row.beat_at, now)]
+    if lost:
+        store.write(lambda connection: _end(connection, lost, now))
+
+
+def _is_lost(holder: str, beat_at: Moment, now: Moment) -> bool:
+    return is_dead(holder) or now - beat_at >= STALE_AFTER_MS
+
+
+def _end(connection: sa.Connection, lost: Sequence[bytes], now: Moment) -> None:
+    values = {"state": "failed", "ended_at": now, "counts": '{"failure":"lost"}'}
+    connection.execute(sa.update(run).where(run.c.id.in_(lost), run.c.state == "running").values(values))
 
 
 def beat(connection: sa.Connection, lease: Lease, now: Moment, **values: object) -> None:
@@ -162,18 +182,22 @@ def check_origin(store: Store, *, name: str, kind: str, origin: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastReading:
-    """The newest reading of a source that wrote or finished: its time, and the rules and scope it was made under."""
+    """The newest reading of a source that wrote or finished: its time, and the rules and scope it was made under.
+
+    Rules and scope are those of the newest finished one, where there is one. `unfinished` are the runs since then.
+    """
 
     read_at: Moment
     rules: str
     scope: str | None
     finished: bool
+    unfinished: tuple[RunId, ...] = ()
 
 
 def last_reading(connection: sa.Connection, name: str) -> LastReading | None:
     """The newest reading of a source, finished or not; None before the first."""
     rows = connection.execute(
-        sa.select(run.c.read_at, run.c.rules, run.c.scope, run.c.state)
+        sa.select(run.c.read_at, run.c.rules, run.c.scope, run.c.state, run.c.id)
         .where(run.c.source == name, run.c.read_at.is_not(None), (run.c.state == "done") | (run.c.written > 0))
         .order_by(run.c.read_at.desc(), run.c.started_at.desc())
     ).all()
@@ -181,7 +205,14 @@ def last_reading(connection: sa.Connection, name: str) -> LastReading | None:
         return None
     finished = next((row for row in rows if row.state == "done"), None)
     newest = finished or rows[0]
-    return LastReading(read_at=rows[0].read_at, rules=newest.rules, scope=newest.scope, finished=finished is not None)
+    unfinished = takewhile(lambda row: row is not finished, rows)
+    return LastReading(
+        read_at=rows[0].read_at,
+        rules=newest.rules,
+        scope=newest.scope,
+        finished=finished is not None,
+        unfinished=tuple(RunId(row.id) for row in unfinished),
+    )
 
 
 def coverages(connection: sa.Connection, name: str) -> list[tuple[Moment, RunId]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from palimpsest.store.types import Id, Milliseconds
+from palimpsest.store.types import Bytes, Id, Milliseconds
 
 metadata = sa.MetaData(
     naming_convention={
@@ -30,7 +30,7 @@ store = sa.Table(
     "store",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("secret", sa.LargeBinary(16), nullable=False),
+    sa.Column("secret", Bytes, nullable=False),
     sa.Column("created_at", Milliseconds, nullable=False),
     sa.CheckConstraint("id = 1", name="one_row"),
 )
@@ -61,7 +61,7 @@ run = sa.Table(
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
     sa.Column("rules", sa.Text, nullable=False),
     sa.Column("scope", sa.Text, nullable=True),
-    sa.Column("coverage", sa.LargeBinary, nullable=True),
+    sa.Column("coverage", Bytes, nullable=True),
     sa.Column("written", sa.Integer, nullable=False, default=0),
     sa.Column("founded", sa.Integer, nullable=False, default=0),
     sa.Column("counts", sa.Text, nullable=True),
@@ -99,7 +99,7 @@ part = sa.Table(
     sa.Column("entity_id", Id, sa.ForeignKey("entity.id"), primary_key=True),
     sa.Column("source", sa.Text, primary_key=True),
     sa.Column("part", sa.Text, primary_key=True),
-    sa.Column("digest", sa.LargeBinary(8), nullable=False),
+    sa.Column("digest", Bytes, nullable=False),
     sa.Column("ordinal", sa.Integer, nullable=False),
     sa.Column("cells", sa.Integer, nullable=False),
     sa.UniqueConstraint("source", "ordinal"),
@@ -118,7 +118,7 @@ cell = sa.Table(
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("part", sa.Text, nullable=False),
     sa.Column("belief_id", Id, nullable=False),
-    sa.Column("digest", sa.LargeBinary(8), nullable=False),
+    sa.Column("digest", Bytes, nullable=False),
     sa.Column("last", sa.Integer, nullable=False),
     sqlite_with_rowid=False,
 )

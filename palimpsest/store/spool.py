@@ -8,7 +8,10 @@ from __future__ import annotations
 import pickle
 import sqlite3
 import tempfile
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import compress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -29,11 +32,7 @@ CREATE TABLE patch (entity BLOB NOT NULL, part TEXT NOT NULL, number INTEGER NOT
 CREATE TABLE planned (entity BLOB NOT NULL, part TEXT NOT NULL, plan BLOB NOT NULL,
     PRIMARY KEY (entity, part)) WITHOUT ROWID;
 """
-_ADD = """
-INSERT OR REPLACE INTO reading (entity, part, digest, payload, catalog_run)
-SELECT ?1, ?2, ?3, CASE WHEN ?6 = 0 AND EXISTS (SELECT 1 FROM held WHERE entity = ?1 AND part = ?2 AND digest = ?3)
-    THEN NULL ELSE ?4 END, ?5
-"""
+_ADD = "INSERT OR REPLACE INTO reading (entity, part, digest, payload, catalog_run) VALUES (?, ?, ?, ?, ?)"
 _SEE = """
 INSERT INTO seen (entity, urn) VALUES (?, ?)
 ON CONFLICT (entity) DO UPDATE SET clash = excluded.urn WHERE excluded.urn <> urn
@@ -57,7 +56,7 @@ class SpooledPart(NamedTuple):
 
 
 class PlannedPart(NamedTuple):
-    """The differences found in one held raw aspect, waiting to be written."""
+    """The differences of one held raw aspect, waiting to be written. `covers`: its ordinal, if it was read whole."""
 
     entity: EntityId
     part: str
@@ -67,6 +66,54 @@ class PlannedPart(NamedTuple):
     actor: str
     catalog_run: str
     after_at: int | None
+    covers: int | None = None
+
+
+class _HeldDigests:
+    """The digests that are held, in order, to look a raw aspect up in: 17 bytes each, and a mark for those seen again.
+
+    A digest of a raw aspect is taken over its entity and name too, so that it stands for one raw aspect only.
+    """
+
+    def __init__(self, rows: Iterable[tuple[bytes, int, int]] = ()) -> None:
+        self._digests, self._ordinals, self._cells = array("Q"), array("I"), array("I")
+        for digest, ordinal, cells in rows:
+            self._digests.append(int.from_bytes(digest, "big"))
+            self._ordinals.append(ordinal)
+            self._cells.append(cells)
+        self._marks = bytearray(len(self._digests))
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    def find(self, digest: bytes) -> int | None:
+        """The place of a digest, None when it is not held."""
+        wanted = int.from_bytes(digest, "big")
+        place = bisect_left(self._digests, wanted)
+        return place if place < len(self._digests) and self._digests[place] == wanted else None
+
+    def mark(self, place: int) -> None:
+        """The raw aspect at this place is stated again, as it was."""
+        self._marks[place] = 1
+
+    def unmark(self, digest: bytes) -> None:
+        """Take a mark away, if there is one."""
+        place = self.find(digest)
+        if place is not None:
+            self._marks[place] = 0
+
+    def is_marked(self, digest: bytes) -> bool:
+        """Whether a digest is marked."""
+        place = self.find(digest)
+        return place is not None and bool(self._marks[place])
+
+    def marked(self) -> Iterator[int]:
+        """The ordinals of what is marked."""
+        return compress(self._ordinals, self._marks)
+
+    def marked_cells(self) -> int:
+        """How many live cells are fed by what is marked."""
+        return sum(compress(self._cells, self._marks))
 
 
 class Spool:
@@ -77,7 +124,9 @@ class Spool:
         self._db = sqlite3.connect(Path(self._folder.name) / "spool.db", isolation_level=None)
         self._patched: set[tuple[bytes, str]] = set()
         self._patches = 0
-        self._adding: list[tuple[bytes, str, bytes, bytes, str, int]] = []
+        self._adding: list[tuple[bytes, str, bytes, bytes | None, str | None]] = []
+        self._held = _HeldDigests()
+        self._has_changed = False
         self._seeing: list[tuple[bytes, str]] = []
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000", "temp_store = MEMORY"):
             self._db.execute(f"PRAGMA {pragma}")
@@ -101,10 +150,11 @@ class Spool:
 
     def load_held(self, rows: Iterable[tuple[bytes, str, bytes, int, int]]) -> int:
         """The held raw aspects (entity, part, digest, ordinal, live cells) to compare with; how many."""
-        count = self._db.execute("SELECT count(*) FROM held").fetchone()[0]
         self._db.executemany("INSERT INTO held VALUES (?, ?, ?, ?, ?)", rows)
-        after: int = self._db.execute("SELECT count(*) FROM held").fetchone()[0]
-        return after - int(count)
+        self._held = _HeldDigests(
+            self._db.execute("SELECT digest, ordinal, cells FROM held WHERE length(digest) = 8 ORDER BY digest")
+        )
+        return len(self._held)
 
     def see(self, entity: bytes, urn: str) -> None:
         """The reading lists this entity."""
@@ -116,7 +166,14 @@ class Spool:
             self.flush()
             self._patched.discard((entity, part))
             self._db.execute("DELETE FROM patch WHERE entity = ? AND part = ?", (entity, part))
-        self._adding.append((entity, part, digest, payload, catalog_run, int(keep)))
+        place = self._held.find(digest)
+        if place is None or keep:
+            self._has_changed = True
+            self._adding.append((entity, part, digest, payload, catalog_run))
+        elif self._has_changed or part == STATUS:
+            self._adding.append((entity, part, digest, None, None))
+        else:
+            self._held.mark(place)
         if len(self._adding) >= 2_000:
             self.flush()
 
@@ -153,6 +210,9 @@ class Spool:
     def drop_entities(self, entities: Iterable[bytes]) -> None:
         """Take entities out of the reading: they lie outside the scope."""
         rows = [(entity,) for entity in entities]
+        for row in rows:
+            for (digest,) in self._db.execute("SELECT digest FROM held WHERE entity = ?", row):
+                self._held.unmark(digest)
         for table in ("reading", "patch", "seen"):
             self._db.executemany(f"DELETE FROM {table} WHERE entity = ?", rows)  # noqa: S608 - a fixed list of tables
 
@@ -181,16 +241,26 @@ class Spool:
 
     def covered(self) -> Iterator[int]:
         """The ordinals of the held raw aspects that this reading states whole."""
-        rows = self._db.execute("SELECT h.ordinal FROM reading r JOIN held h USING (entity, part)")
-        return (row[0] for row in rows)
+        yield from self._held.marked()
+        for (ordinal,) in self._db.execute("SELECT h.ordinal FROM reading r JOIN held h USING (entity, part)"):
+            yield ordinal
 
     def unchanged_cells(self) -> int:
         """How many live cells the raw aspects feed whose digest is the held one."""
-        count = self._db.execute(
-            "SELECT coalesce(sum(h.cells), 0) FROM reading r JOIN held h USING (entity, part) WHERE r.digest = h.digest "
-            "AND NOT EXISTS (SELECT 1 FROM patch p WHERE p.entity = r.entity AND p.part = r.part)"
-        ).fetchone()[0]
-        return int(count)
+        count = self._held.marked_cells()
+        rows = self._db.execute(
+            "SELECT h.digest, h.cells, r.entity IS NOT NULL AND r.payload IS NULL AND p.entity IS NULL "
+            "FROM (SELECT entity, part FROM reading UNION SELECT entity, part FROM patch) k "
+            "JOIN held h USING (entity, part) LEFT JOIN reading r USING (entity, part) "
+            "LEFT JOIN (SELECT DISTINCT entity, part FROM patch) p USING (entity, part)"
+        )
+        for digest, cells, is_unchanged in rows:
+            is_marked = self._held.is_marked(digest)
+            if is_unchanged and not is_marked:
+                count += cells
+            elif is_marked and not is_unchanged:
+                count -= cells
+        return count
 
     def live_cells(self, entity: bytes) -> int:
         """How many live cells an entity holds."""

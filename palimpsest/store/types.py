@@ -1,34 +1,64 @@
-"""Column types that the dialects spell differently: 16-byte ids, and times as whole milliseconds UTC."""
+"""Column types that the dialects spell differently: 16-byte ids, short byte strings, times as whole milliseconds UTC.
+
+On SQLite they pass bytes through untouched: no wrapping at each value, which is half of the cost of a bulk insert.
+"""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
 
 
-class Id(sa.types.TypeDecorator[bytes]):
+class Id(sa.types.UserDefinedType[bytes]):
     """16 bytes: BLOB on SQLite (sa.Uuid would be text there), UUID on PostgreSQL and CockroachDB."""
 
-    impl = sa.LargeBinary(16)
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """The type of the dialect at hand."""
-        return dialect.type_descriptor(sa.LargeBinary(16) if dialect.name == "sqlite" else sa.Uuid(as_uuid=True))
+    def get_col_spec(self, **options: Any) -> str:
+        """The type's name where no dialect says otherwise."""
+        return "UUID"
 
-    def process_bind_param(self, value: bytes | None, dialect: sa.Dialect) -> Any:
+    def bind_processor(self, dialect: sa.Dialect) -> Callable[[Any], Any] | None:
         """Bytes into what the driver takes."""
-        if value is None or dialect.name == "sqlite":
-            return value
-        return uuid.UUID(bytes=value)
+        if dialect.name == "sqlite":
+            return None
+        return lambda value: None if value is None else uuid.UUID(bytes=value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> bytes | None:
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], bytes | None] | None:
         """What the driver gives into bytes."""
-        if value is None or isinstance(value, bytes):
-            return value
-        return bytes(value.bytes)
+        if dialect.name == "sqlite":
+            return None
+        return lambda value: None if value is None else bytes(value.bytes)
+
+
+@compiles(Id, "sqlite")
+def _id_on_sqlite(type_: Id, compiler: Any, **options: Any) -> str:
+    return "BLOB"
+
+
+class Bytes(sa.types.UserDefinedType[bytes]):
+    """A byte string: BLOB on SQLite, BYTEA elsewhere."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **options: Any) -> str:
+        """The type's name where no dialect says otherwise."""
+        return "BYTEA"
+
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], bytes | None] | None:
+        """What the driver gives into bytes."""
+        if dialect.name == "sqlite":
+            return None
+        return lambda value: None if value is None else bytes(value)
+
+
+@compiles(Bytes, "sqlite")
+def _bytes_on_sqlite(type_: Bytes, compiler: Any, **options: Any) -> str:
+    return "BLOB"
 
 
 Milliseconds = sa.BigInteger

@@ -10,19 +10,66 @@ import sqlalchemy as sa
 from palimpsest.core.errors import LeaseHeldError
 from palimpsest.core.ids import EntityId
 from palimpsest.core.moment import Moment
+from palimpsest.store.bulk import Row, execute_many
 from palimpsest.store.schema import edge, entity, episode, evidence, version
+
+
+OPENED = (
+    "belief_id",
+    "number",
+    "state",
+    "cell_id",
+    "episode",
+    "valid_from",
+    "valid_after",
+    "valid_to",
+    "recorded_at",
+    "closed_at",
+    "run_id",
+    "judge",
+    "reason",
+    "reverts_to",
+    "successor",
+    "ended_reason",
+)
+CLOSED = ("new_state", "new_valid_to", "new_closed_at", "new_successor", "new_reason", "of_belief", "of_number")
+EVIDENCE = ("belief_id", "number", "cell_id", "episode", "role")
+DECIDED = ("new_verdict", "of_cell", "of_number")
+EDGE = ("upstream_id", "column", "belief_id", "downstream_column")
 
 
 @dataclass(slots=True)
 class Verdicts:
-    """The rows of one transaction of the consolidator."""
+    """The rows of one transaction of the consolidator, each a tuple of what the names above say."""
 
-    opened: list[dict[str, object]] = field(default_factory=list)
-    closed: list[dict[str, object]] = field(default_factory=list)
-    evidence: list[dict[str, object]] = field(default_factory=list)
-    decided: list[dict[str, object]] = field(default_factory=list)
+    opened: list[Row] = field(default_factory=list)
+    closed: list[Row] = field(default_factory=list)
+    evidence: list[Row] = field(default_factory=list)
+    decided: list[Row] = field(default_factory=list)
     edges_of: list[bytes] = field(default_factory=list)
-    edges: list[dict[str, object]] = field(default_factory=list)
+    edges: list[Row] = field(default_factory=list)
+
+
+_CLOSE = (
+    sa.update(version)
+    .where(version.c.belief_id == sa.bindparam("of_belief"), version.c.number == sa.bindparam("of_number"))
+    .values(
+        state=sa.bindparam("new_state"),
+        valid_to=sa.bindparam("new_valid_to"),
+        closed_at=sa.bindparam("new_closed_at"),
+        successor=sa.bindparam("new_successor"),
+        ended_reason=sa.bindparam("new_reason"),
+    )
+)
+_DECIDE = (
+    sa.update(episode)
+    .where(
+        episode.c.cell_id == sa.bindparam("of_cell"),
+        episode.c.number == sa.bindparam("of_number"),
+        episode.c.verdict.is_(None),
+    )
+    .values(verdict=sa.bindparam("new_verdict"))
+)
 
 
 def commit(
@@ -39,35 +86,10 @@ def commit(
     )
     if released.rowcount != len(entities):
         raise LeaseHeldError("an entity's lease ran out while it was consolidated", "run again")
-    if verdicts.closed:
-        connection.execute(
-            sa.update(version)
-            .where(version.c.belief_id == sa.bindparam("of_belief"), version.c.number == sa.bindparam("of_number"))
-            .values(
-                state=sa.bindparam("new_state"),
-                valid_to=sa.bindparam("new_valid_to"),
-                closed_at=sa.bindparam("new_closed_at"),
-                successor=sa.bindparam("new_successor"),
-                ended_reason=sa.bindparam("new_reason"),
-            ),
-            verdicts.closed,
-        )
-    if verdicts.opened:
-        connection.execute(sa.insert(version), verdicts.opened)
-    if verdicts.evidence:
-        connection.execute(sa.insert(evidence), verdicts.evidence)
-    if verdicts.decided:
-        connection.execute(
-            sa.update(episode)
-            .where(
-                episode.c.cell_id == sa.bindparam("of_cell"),
-                episode.c.number == sa.bindparam("of_number"),
-                episode.c.verdict.is_(None),
-            )
-            .values(verdict=sa.bindparam("new_verdict")),
-            verdicts.decided,
-        )
+    execute_many(connection, _CLOSE, CLOSED, verdicts.closed)
+    execute_many(connection, sa.insert(version), OPENED, verdicts.opened)
+    execute_many(connection, sa.insert(evidence), EVIDENCE, verdicts.evidence)
+    execute_many(connection, _DECIDE, DECIDED, verdicts.decided)
     for start in range(0, len(verdicts.edges_of), 1_000):
         connection.execute(sa.delete(edge).where(edge.c.belief_id.in_(verdicts.edges_of[start : start + 1_000])))
-    if verdicts.edges:
-        connection.execute(sa.insert(edge), verdicts.edges)
+    execute_many(connection, sa.insert(edge), EDGE, verdicts.edges)

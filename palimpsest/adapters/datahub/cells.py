@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from palimpsest.adapters.datahub.wire import STAMPS, listing, mapping, record, stamp_of, text, unwrap, unwrap_deep
+from palimpsest.adapters.datahub.wire import (
+    SCHEMA_STAMPS,
+    STAMPS,
+    listing,
+    mapping,
+    record,
+    stamp_of,
+    text,
+    unwrap,
+    unwrap_deep,
+)
 from palimpsest.core.aspects import existence
 from palimpsest.core.aspects.aspect import Json, Member, compact, is_empty, set_value, squeeze
 from palimpsest.core.aspects.ownership import role_of
@@ -225,7 +235,7 @@ def _plain_number(spelled: str) -> str:
     return spelled[:-2] if spelled.endswith(".0") and spelled[:-2].lstrip("-").isdigit() else spelled
 
 
-_SCHEMA_HANDLED = frozenset({"fields", "foreignKeys", "platform", "primaryKeys", "foreignKeysSpecs", "dataset"})
+_SCHEMA_HANDLED = SCHEMA_STAMPS | {"fields", "foreignKeys", "platform", "primaryKeys", "foreignKeysSpecs", "dataset"}
 _FIELD_HANDLED = frozenset(
     {
         "fieldPath",
@@ -258,9 +268,9 @@ def _column(field: dict[str, Json], keys: set[str]) -> Observation:
     native = text(field.get("nativeDataType"))
     if native:
         value["native_type"] = native
-    if field.get("nullable"):
+    if unwrap(field.get("nullable")):
         value["nullable"] = True
-    if field.get("isPartOfKey") or (keys and simple_path(path) in keys):
+    if unwrap(field.get("isPartOfKey")) or (keys and simple_path(path) in keys):
         value["part_of_key"] = True
     if field.get("description"):
         value["description"] = text(field["description"])

@@ -101,13 +101,18 @@ def _patches_of(urn: str, part: str, op: str, steps: list[str], value: Json) -> 
         return None
     aspect, member_of = known
     if op == "remove":
-        owned = aspect == "ownership" and len(rest) > 1
-        member: Member = (rest[0], role_of(rest[-1], None)) if owned else (rest[0],)
+        member: Member = (rest[0], _role(rest[1:])) if aspect == "ownership" and len(rest) > 1 else (rest[0],)
     else:
         member = member_of(value)
     if aspect == "links" and is_ours(member[0]):
         return []
     return [Patch(aspect, "", op, tuple(member))]
+
+
+def _role(steps: list[str]) -> str:
+    """The role that the steps after an owner name: by `type`, by `typeUrn`, or by both."""
+    urn = next((step for step in steps if step.startswith("urn:li:ownershipType:")), None)
+    return role_of(steps[0], urn)
 
 
 def _properties(op: str, rest: list[str], value: Json) -> list[Patch] | None:

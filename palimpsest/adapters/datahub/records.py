@@ -26,14 +26,18 @@ def files_of(path: Path) -> list[Path]:
 
     Raises UsageError when there is none.
     """
-    if path.is_dir():
+    try:
+        if not path.is_dir():
+            path.stat()
+            return [path]
         found = sorted(file for file in path.iterdir() if file.name.endswith((".json", ".json.gz")) and file.is_file())
-        if not found:
-            raise UsageError(f"no .json or .json.gz file in {path}", "name a file, or another folder")
-        return found
-    if not path.exists():
-        raise UsageError(f"no such file: {path}", "name a DataHub metadata file or a folder of them")
-    return [path]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"no such file: {path}", "name a DataHub metadata file or a folder of them") from error
+    except OSError as error:
+        raise CatalogError(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
+    if not found:
+        raise UsageError(f"no .json or .json.gz file in {path}", "name a file, or another folder")
+    return found
 
 
 def stream(path: Path) -> Iterator[Json]:
@@ -143,7 +147,7 @@ class _Window:
                 continue
             except RecursionError:
                 self.broken("it is nested too deeply")
-            if end == len(self._text) and self._more(size) and not isinstance(value, dict | list | str):
+            if end == len(self._text) and not isinstance(value, dict | list | str) and self._more(size):
                 continue  # a number may go on in the next window
             self._at = end
             return value  # type: ignore[no-any-return]

@@ -24,9 +24,6 @@ STAMPS = frozenset(
         "createdOn",
         "lastRefreshed",
         "lastObserved",
-        "hash",
-        "version",
-        "cluster",
         "createStamp",
         "updateStamp",
         "attribution",
@@ -35,6 +32,19 @@ STAMPS = frozenset(
         "ownerTypes",
     }
 )
+
+
+# What else a schema carries of its own bookkeeping.
+SCHEMA_STAMPS = STAMPS | {"hash", "version", "cluster"}
+
+
+def stamps_of_part(part: str) -> frozenset[str]:
+    """The fields of a raw aspect that are no fact: elsewhere a `version` is one."""
+    return SCHEMA_STAMPS if part == "schemaMetadata" else STAMPS
+
+
+# Fields that hold an audit stamp.
+_AUDITED = frozenset({"lastModified", "auditStamp", "updateStamp", "createStamp", "created", "attribution"})
 
 
 def unwrap(value: Json) -> Json:
@@ -104,7 +114,7 @@ def mapping(value: Json) -> dict[str, Json]:
 
 
 def part_of_class(name: str) -> str:
-    """The raw aspect's name for its class: `com.linkedin.…common.Ownership` → `ownership`, `MLModelProperties` → `mlModelProperties`."""
+    """The raw aspect's name for its class: `com.…common.Ownership` → `ownership`, `MLModelInfo` → `mlModelInfo`."""
     short = name.rsplit(".", 1)[-1]
     return _HEAD.sub(lambda found: found[0].lower(), short, count=1)
 
@@ -122,8 +132,10 @@ def stamp_of(value: Json) -> Stamp:
     for place in places:
         if not isinstance(place, dict):
             continue
-        for name in ("lastModified", "auditStamp", "updateStamp", "createStamp", "created", "attribution"):
-            found = _audit(place.get(name))
+        for name, stamp in place.items():
+            if name not in _AUDITED:
+                continue
+            found = _audit(stamp)
             if found.at is not None and (best.at is None or found.at > best.at):
                 best = found
     if best.at is None and isinstance(value.get("actor"), str):

@@ -1,4 +1,4 @@
-"""The closed list of aspects. A new aspect is one module here, one line below, and a reader in each adapter that sees it."""
+"""The closed list of aspects. A new one is a module here, one line below, and a reader in each adapter that sees it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 from palimpsest.core.entity import name_of
 
-Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 
 class Impact(IntEnum):
@@ -32,7 +32,7 @@ class Impact(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """One thing that differs between two values: `op` is added, removed or changed; `item` says what within the value."""
+    """One thing that differs between two values: `op` is added, removed or changed; `item` says what within a value."""
 
     op: str
     item: str
@@ -81,8 +81,14 @@ def compact(value: Json) -> Json:
     if isinstance(value, str):
         return squeeze(value)
     if isinstance(value, dict):
-        kept = {name: compact(part) for name, part in value.items()}
-        return {name: part for name, part in kept.items() if not is_empty(part)}
+        kept: dict[str, Json] = {}
+        for name, part in value.items():
+            if part is None or part is False:
+                continue
+            small = part if part is True else " ".join(part.split()) if isinstance(part, str) else compact(part)
+            if small is True or not is_empty(small):
+                kept[name] = small
+        return kept
     if isinstance(value, list):
         return [compact(part) for part in value]
     if isinstance(value, float) and value.is_integer():
@@ -96,7 +102,7 @@ def is_empty(value: Json) -> bool:
 
 
 def quote(value: Json, limit: int = 160) -> str:
-    """A value inside a sentence: text squeezed and cut at `limit` characters, everything else as short JSON-like text."""
+    """A value inside a sentence: text squeezed and cut at `limit` characters, anything else as short JSON-like text."""
     if isinstance(value, str):
         flat = squeeze(value)
         return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
@@ -113,6 +119,19 @@ def label_of(urn: Json) -> str:
     """A short label for a URN that is a member: `mira` of `urn:li:corpuser:mira`, `orders` kept with its full name."""
     text = str(urn)
     return name_of(text) if text.startswith("urn:li:") else text
+
+
+def whole_difference(canonical: Canonical, before: Json, after: Json) -> tuple[Edit, ...]:
+    """The one edit between two values that have no parts; none where their canonical forms are equal."""
+    if before is None and after is None:
+        return ()
+    if before is None:
+        return (Edit(op="added", item="", after=after),)
+    if after is None:
+        return (Edit(op="removed", item="", before=before),)
+    if canonical(before) == canonical(after):
+        return ()
+    return (Edit(op="changed", item="", before=before, after=after),)
 
 
 # --- text -------------------------------------------------------------------------------------------------------
@@ -132,11 +151,7 @@ def text_aspect(
         return squeeze(value) if isinstance(value, str) else compact(value)
 
     def difference(before: Json, after: Json) -> tuple[Edit, ...]:
-        if before is None:
-            return (Edit(op="added", item="", after=after),)
-        if after is None:
-            return (Edit(op="removed", item="", before=before),)
-        return (Edit(op="changed", item="", before=before, after=after),)
+        return whole_difference(canonical, before, after)
 
     def say_change(key: str, before: Json, after: Json) -> str:
         what = label(key)
@@ -178,13 +193,21 @@ def is_at_least(value: Json) -> bool:
     return isinstance(value, dict) and "at_least" in value
 
 
+def _by_name(members: list[Member], identity: int) -> dict[Member, Member]:
+    """Name → member, for the names that only one of the members bears."""
+    found: dict[Member, list[Member]] = {}
+    for member in members:
+        found.setdefault(member[:identity], []).append(member)
+    return {name: bearers[0] for name, bearers in found.items() if len(bearers) == 1}
+
+
 def set_value(members: frozenset[Member], *, at_least: bool = False) -> Json:
     """The JSON of a set: `[[…], …]` in order when it is whole, `{"at_least": [[…], …]}` when known only in part."""
     listed: Json = [list(member) for member in sorted(members)]
     return {"at_least": listed} if at_least else listed
 
 
-def set_aspect(
+def set_aspect(  # noqa: PLR0913 - each option is one way in which sets differ
     name: str,
     noun: str,
     *,
@@ -195,10 +218,24 @@ def set_aspect(
     rank: int = 50,
     keyed: bool = False,
     paths: bool = False,
+    identity: int = 1,
     most_said: int = 12,
 ) -> Aspect:
-    """An aspect whose value is one set. Order and duplicates are form; since when is told member by member."""
+    """An aspect whose value is one set. Order and duplicates are form; since when is told member by member.
+
+    `identity` is how many parts of a member name it; the others are what is said of it. A member whose name stays and
+    whose other parts differ is changed, neither lost nor new.
+    """
     many = plural or noun + "s"
+
+    def split(before: Json, after: Json) -> tuple[list[Member], list[Member], list[tuple[Member, Member]]]:
+        """The members gone, come, and changed (was, is), each in order."""
+        was, now = members_of(before), members_of(after)
+        gone, come = sorted(was - now), sorted(now - was)
+        old, new = _by_name(gone, identity), _by_name(come, identity)
+        changed = [(old[name], new[name]) for name in old.keys() & new.keys()]
+        left, entered = {pair[0] for pair in changed}, {pair[1] for pair in changed}
+        return [m for m in gone if m not in left], [m for m in come if m not in entered], sorted(changed)
 
     def names(members: frozenset[Member]) -> str:
         said = sorted(shown(member) for member in members)
@@ -210,10 +247,12 @@ def set_aspect(
         return set_value(members_of(value), at_least=is_at_least(value))
 
     def difference(before: Json, after: Json) -> tuple[Edit, ...]:
-        was, now = members_of(before), members_of(after)
-        gone = tuple(Edit(op="removed", item=member[0], before=list(member)) for member in sorted(was - now))
-        come = tuple(Edit(op="added", item=member[0], after=list(member)) for member in sorted(now - was))
-        return gone + come
+        gone, come, changed = split(before, after)
+        return (
+            *(Edit(op="removed", item=member[0], before=list(member)) for member in gone),
+            *(Edit(op="added", item=member[0], after=list(member)) for member in come),
+            *(Edit(op="changed", item=was[0], before=list(was), after=list(now)) for was, now in changed),
+        )
 
     def judged(before: Json, after: Json) -> Impact:
         was, now = members_of(before), members_of(after)
@@ -221,7 +260,12 @@ def set_aspect(
             return Impact.QUIET
         if is_at_least(before) and was <= now:
             return Impact.QUIET if not is_at_least(after) else added
-        return max(removed if was - now else Impact.QUIET, added if now - was else Impact.QUIET)
+        gone, come, changed = split(before, after)
+        return max(
+            removed if gone else Impact.QUIET,
+            added if come else Impact.QUIET,
+            Impact.MINOR if changed else Impact.QUIET,
+        )
 
     def what(key: str, count: int) -> str:
         head = noun if count == 1 else many
@@ -230,25 +274,31 @@ def set_aspect(
     def say(key: str, value: Json) -> str:
         members = members_of(value)
         if not members:
-            return f"no {what(key, 2)}" if not (keyed and key) else f"{key}: no {many}"
+            known = " known" if is_at_least(value) else ""
+            return f"no {what(key, 2)}{known}" if not (keyed and key) else f"{key}: no {many}{known}"
         least = "at least " if is_at_least(value) else ""
         return f"{what(key, len(members))}: {least}{names(members)}"
 
     def say_change(key: str, before: Json, after: Json) -> str:
         was, now = members_of(before), members_of(after)
-        gone, come = was - now, now - was
+        gone, come, changed = split(before, after)
         if gone and come and len(was) == len(gone) and len(now) == len(come):
             return f"{what(key, len(was))} was {names(was)}, now {names(now)}"
         parts = []
         if come:
-            parts.append(f"{what(key, len(come))} {names(come)} added")
+            parts.append(f"{what(key, len(come))} {names(frozenset(come))} added")
         if gone:
-            parts.append(f"{what(key, len(gone))} {names(gone)} removed")
+            parts.append(f"{what(key, len(gone))} {names(frozenset(gone))} removed")
+        parts.extend(f"{what(key, 1)} {detail(old)}, now {detail(new)}" for old, new in changed)
         if not parts:
             return f"{what(key, 2)} now known whole: {names(now) or 'none'}"
         if not now:
             return parts[-1] + f", no {many} left"
         return "; ".join(parts)
+
+    def detail(member: Member) -> str:
+        said = ", ".join(part for part in member[identity:] if part)
+        return f"{label_of(member[0])} ({said})" if said else label_of(member[0])
 
     return Aspect(
         name=name,
@@ -306,7 +356,7 @@ def record_aspect(
         if before is None:
             return f"{about} added" if about else say(key, after)
         if after is None:
-            return f"{about} gone"
+            return f"{about} gone" if about else f"no longer stated: {say(key, before)}"
         parts = []
         for edit in field_difference(before, after):
             word = names.get(edit.item, edit.item.replace("_", " "))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from palimpsest.core.aspects.aspect import Edit, Json, compact, field_difference, quote, text_aspect
+from palimpsest.core.aspects.aspect import Edit, Json, compact, field_difference, quote, text_aspect, whole_difference
 
 
 def _canonical(value: Json) -> Json:
@@ -26,8 +26,8 @@ def _ordered(value: Json) -> Json:
 def _difference(before: Json, after: Json) -> tuple[Edit, ...]:
     if isinstance(before, dict) and isinstance(after, dict):
         return field_difference(before, after)
-    return _TEXT.difference(before, after)
+    return whole_difference(_canonical, before, after)
 
 
-_TEXT = text_aspect("attribute", lambda key: key, shown=lambda value: quote(value), rank=80)
+_TEXT = text_aspect("attribute", lambda key: key, shown=quote, rank=80)
 ASPECT = replace(_TEXT, canonical=_canonical, difference=_difference)

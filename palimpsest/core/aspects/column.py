@@ -8,6 +8,7 @@ another (VARCHAR, TEXT), is quiet.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from palimpsest.core.aspects.aspect import (
     Aspect,
@@ -49,13 +50,17 @@ _WIDTHS = (
     ("char", "varchar"),
     ("date", "timestamp", "timestamptz"),
 )
+# BigQuery's API and its SQL name one type differently.
+_ALIASES = ({"int64", "integer"}, {"float64", "float"})
 _NUMBERS = re.compile(r"\d+")
+_NESTED = re.compile(r"[<\[{]")
+_MEMBERS = re.compile(r"[<>\[\]{},]+")
 
 
 def native_family(native: str) -> tuple[str, tuple[int, ...]]:
     """The family of a native type and its sizes: `VARCHAR(20)` → ("varchar", (20,)); nested types stay as they are."""
     text = re.sub(r"\s+", "", native).casefold()
-    if "<" in text or "[" in text or "{" in text:
+    if _NESTED.search(text):
         return text, ()
     head, _, sizes = text.partition("(")
     return _FAMILY.get(head, head), tuple(int(size) for size in _NUMBERS.findall(sizes))
@@ -64,8 +69,11 @@ def native_family(native: str) -> tuple[str, tuple[int, ...]]:
 def type_impact(before: str, after: str, *, logical_changed: bool) -> Impact:
     """How much a change from one native type to another matters.
 
-    Synonyms are quiet, widening is minor; narrowing, or a change to another kind of value, is breaking.
+    Synonyms are quiet, widening is minor; narrowing, or a change to another kind of value, is breaking. A nested type
+    that keeps each of its members is widened.
     """
+    if {before.casefold(), after.casefold()} in _ALIASES:
+        return Impact.QUIET
     was, was_sizes = native_family(before)
     now, now_sizes = native_family(after)
     if was == now:
@@ -77,6 +85,9 @@ def type_impact(before: str, after: str, *, logical_changed: bool) -> Impact:
             new = now_sizes + (0,) * (longest - len(now_sizes))
             return Impact.BREAKING if any(n < o for o, n in zip(old, new, strict=True)) else Impact.MINOR
         return Impact.BREAKING if now_sizes else Impact.MINOR
+    if _NESTED.search(was) and _NESTED.search(now):
+        lost = Counter(_MEMBERS.split(was)) - Counter(_MEMBERS.split(now))
+        return Impact.BREAKING if lost else Impact.MINOR
     for order in _WIDTHS:
         if was in order and now in order:
             return Impact.MINOR if order.index(now) > order.index(was) else Impact.BREAKING
@@ -85,7 +96,7 @@ def type_impact(before: str, after: str, *, logical_changed: bool) -> Impact:
 
 def canonical(value: Json) -> Json:
     """The compact record, its path in simple spelling, its sets in order."""
-    fields = dict(fields_of(compact(value)))
+    fields = fields_of(compact(value))  # a new record: it may be changed here
     path = fields.get("path")
     if isinstance(path, str):
         fields["path"] = simple_path(path)

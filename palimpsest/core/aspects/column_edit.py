@@ -1,4 +1,4 @@
-"""column_edit: what people wrote on a column in DataHub's own editor, over what ingestion says; the key is the column."""
+"""column_edit: what people wrote on a column in DataHub's editor, over what ingestion says; the key is the column."""
 
 from __future__ import annotations
 

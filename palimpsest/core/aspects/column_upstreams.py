@@ -1,4 +1,4 @@
-"""column_upstreams: the columns that one column is made from; the key is the column, a member is (URN, path, operation)."""
+"""column_upstreams: the columns that a column is made from; the key is the column, a member (URN, path, operation)."""
 
 from __future__ import annotations
 
@@ -19,4 +19,5 @@ ASPECT = set_aspect(
     rank=70,
     keyed=True,
     paths=True,
+    identity=2,
 )

@@ -1,4 +1,4 @@
-"""data_product: on a data product the set of its assets; on an asset, where a source tells it, the set of its products."""
+"""data_product: on a data product the set of its assets; on an asset, where a source tells it, its products."""
 
 from __future__ import annotations
 

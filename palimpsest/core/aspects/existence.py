@@ -1,6 +1,7 @@
-"""existence: whether the catalog holds the entity. `{"exists": true}`, or false with the ground: `status` (soft-deleted) or `listing`.
+"""existence: whether the catalog holds the entity.
 
-Retracts nothing: while an entity does not exist, its beliefs are not current.
+`{"exists": true}`, or false with the ground: `status` (soft-deleted) or `listing`. Retracts nothing: while an entity
+does not exist, its beliefs are not current.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ def _canonical(value: Json) -> Json:
 
 
 def _difference(before: Json, after: Json) -> tuple[Edit, ...]:
+    if exists(before) == exists(after) and before is not None:
+        return ()
     return (Edit(op="added" if exists(after) else "removed", item="", before=before, after=after),)
 
 
 def _impact(before: Json, after: Json) -> Impact:
     if exists(before) and not exists(after):
         return Impact.BREAKING
-    return Impact.NOTABLE
+    return Impact.MINOR if before is None else Impact.NOTABLE
 
 
 def _say(key: str, value: Json) -> str:

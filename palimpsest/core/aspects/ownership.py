@@ -34,4 +34,6 @@ def _shown(member: Member) -> str:
     return owner if role in plain else f"{owner} ({role.replace('_', ' ').lower()})"
 
 
-ASPECT = set_aspect("ownership", "owner", added=Impact.NOTABLE, removed=Impact.NOTABLE, shown=_shown, rank=10)
+ASPECT = set_aspect(
+    "ownership", "owner", added=Impact.NOTABLE, removed=Impact.NOTABLE, shown=_shown, rank=10, identity=2
+)

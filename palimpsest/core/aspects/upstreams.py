@@ -1,4 +1,4 @@
-"""upstreams: the set of what an entity is made from, each (URN, kind of derivation): datasets, jobs, charts, features."""
+"""upstreams: the set of what an entity is made from, each (URN, derivation): datasets, jobs, charts, features."""
 
 from __future__ import annotations
 

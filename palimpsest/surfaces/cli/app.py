@@ -44,6 +44,37 @@ COMMANDS = {
         "palimpsest.surfaces.cli.publish:publish",
         "Write links to the console's pages, for `datahub ingest` to add to the catalog.",
     ),
+    "show": ("palimpsest.surfaces.cli.show:show", "Show everything that is held about one entity."),
+    "brief": (
+        "palimpsest.surfaces.cli.brief:brief",
+        "Tell an agent what to know before it touches entities, inside a budget of tokens.",
+    ),
+    "beliefs": ("palimpsest.surfaces.cli.beliefs:beliefs", "List what is held, each with its id."),
+    "history": (
+        "palimpsest.surfaces.cli.history:history",
+        "Show every version of what is held about an entity, with reasons and evidence.",
+    ),
+    "why": (
+        "palimpsest.surfaces.cli.why:why",
+        "Tell why a belief is held: its versions, and the evidence of each.",
+    ),
+    "changes": (
+        "palimpsest.surfaces.cli.changes:changes",
+        "Tell what changed: what was, what is now, since when and by whom.",
+    ),
+    "noise": (
+        "palimpsest.surfaces.cli.noise:noise",
+        "List the cells that change most, and the line of scan.ignore that silences each.",
+    ),
+    "runs": ("palimpsest.surfaces.cli.runs:runs", "List the runs, or tell one of them in detail."),
+    "status": (
+        "palimpsest.surfaces.cli.status:status",
+        "Tell how much is remembered, how it grows, and what waits.",
+    ),
+    "doctor": (
+        "palimpsest.surfaces.cli.doctor:doctor",
+        "Check that everything is in place; exit 1 if anything is not.",
+    ),
     "db": ("palimpsest.surfaces.cli.db:app", "The store's tables."),
     "config": ("palimpsest.surfaces.cli.config:app", "The settings in force."),
 }

@@ -47,7 +47,7 @@ def status(
     from palimpsest.store.engine import open_store
 
     cli = Context.of(ctx)
-    store = open_store(cli.settings.store)
+    store = open_store(cli.settings.store, writing=False)
     found = migrate.status(store)
     store.dispose()
     if as_json:

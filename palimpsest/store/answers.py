@@ -1,0 +1,351 @@
+"""What answers about entities are made from: entities by URN, and every version of theirs with its founding episode.
+
+Statements only, each for a whole set of entities. What of it is current is decided by the queries, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.belief import State
+from palimpsest.core.episode import Kind
+from palimpsest.core.ids import BeliefId, CellId, EntityId, RunId
+from palimpsest.core.moment import Moment
+from palimpsest.store.readings import ranges
+from palimpsest.store.schema import cell, edge, entity, episode, evidence, source, version
+
+_LAST_REST = b"\xff" * 8
+_AT_ONCE = 2_000
+
+
+class Named(NamedTuple):
+    """An entity and what its URN tells."""
+
+    id: EntityId
+    urn: str
+    kind: str
+    platform: str
+    name: str
+
+
+class Seen(NamedTuple):
+    """An episode as evidence: which run saw it, when, and what the catalog itself said of it."""
+
+    cell: CellId
+    number: int
+    kind: Kind
+    impact: Impact
+    baseline: bool
+    observed_at: Moment
+    after_at: Moment | None
+    stamped_at: Moment | None
+    actor: str
+    catalog_run: str
+    run: RunId
+
+
+class Remembered(NamedTuple):
+    """One version of a belief: what it says, when that held, why it was opened and ended, and its founding episode."""
+
+    belief: BeliefId
+    number: int
+    state: State
+    entity: EntityId
+    source: str
+    aspect: str
+    key: str
+    value: str
+    valid_from: Moment
+    valid_after: Moment | None
+    valid_to: Moment | None
+    recorded_at: Moment
+    closed_at: Moment | None
+    run: RunId
+    judge: str
+    reason: str
+    reverts_to: int | None
+    successor: int | None
+    ended_reason: str
+    founded: Seen
+
+
+_VERSION_COLUMNS = (
+    version.c.belief_id,
+    version.c.number,
+    version.c.state,
+    cell.c.entity_id,
+    cell.c.source,
+    cell.c.aspect,
+    cell.c.key,
+    episode.c.value,
+    version.c.valid_from,
+    version.c.valid_after,
+    version.c.valid_to,
+    version.c.recorded_at,
+    version.c.closed_at,
+    version.c.run_id,
+    version.c.judge,
+    version.c.reason,
+    version.c.reverts_to,
+    version.c.successor,
+    version.c.ended_reason,
+    episode.c.cell_id,
+    episode.c.number,
+    episode.c.kind,
+    episode.c.impact,
+    episode.c.baseline,
+    episode.c.observed_at,
+    episode.c.after_at,
+    episode.c.stamped_at,
+    episode.c.actor,
+    episode.c.catalog_run,
+    episode.c.run_id,
+)
+_FOUNDED_AT = 19
+_KINDS = {kind.value: kind for kind in Kind}
+_STATES = {state.value: state for state in State}
+_IMPACTS = {int(impact): impact for impact in Impact}
+
+
+def _seen(row: Sequence[Any]) -> Seen:
+    return Seen(
+        row[0], row[1], _KINDS[row[2]], _IMPACTS[row[3]], row[4], row[5], row[6], row[7], row[8] or "", row[9] or "",
+        row[10],
+    )  # fmt: skip
+
+
+def _remembered(row: Sequence[Any]) -> Remembered:
+    belief, number, state, *rest = row[: _FOUNDED_AT - 1]
+    return Remembered._make((belief, number, _STATES[state], *rest, row[18] or "", _seen(row[_FOUNDED_AT:])))
+
+
+def _versions() -> sa.Select[Any]:
+    founding = sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode)
+    return (
+        sa.select(*_VERSION_COLUMNS)
+        .select_from(version)
+        .join(episode, founding)
+        .join(cell, cell.c.id == version.c.cell_id)
+    )
+
+
+def versions_of(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Remembered]:
+    """Every version of the beliefs about entities, by belief and number."""
+    if not entities:
+        return []
+    statement = _versions().order_by(version.c.belief_id, version.c.number)
+    if len(entities) == 1:  # a statement that is compiled once
+        first = entities[0]
+        statement = statement.where(version.c.belief_id.between(first, first[:8] + _LAST_REST))
+        return [_remembered(row) for row in connection.execute(statement)]
+    found: list[Remembered] = []
+    for start in range(0, len(entities), _AT_ONCE):
+        wanted = ranges(entities[start : start + _AT_ONCE])
+        within = statement.join(wanted, version.c.belief_id.between(wanted.c.first, wanted.c.last))
+        found.extend(_remembered(row) for row in connection.execute(within))
+    return found
+
+
+def versions_of_beliefs(connection: sa.Connection, beliefs: Sequence[BeliefId]) -> list[Remembered]:
+    """Every version of the given beliefs, by belief and number. Beliefs that are not held are left out."""
+    found: list[Remembered] = []
+    for start in range(0, len(beliefs), _AT_ONCE):
+        statement = _versions().where(version.c.belief_id.in_(beliefs[start : start + _AT_ONCE]))
+        rows = connection.execute(statement.order_by(version.c.belief_id, version.c.number))
+        found.extend(_remembered(row) for row in rows)
+    return found
+
+
+class Listing(NamedTuple):
+    """What a listing of versions is narrowed to; None or empty means all."""
+
+    aspect: str | None = None
+    platform: str | None = None
+    source: str | None = None
+    state: State | None = None
+    entities: tuple[EntityId, ...] = ()
+    as_of: Moment | None = None
+    known_at: Moment | None = None
+
+
+def list_versions(connection: sa.Connection, wanted: Listing, page: int) -> Iterator[list[Remembered]]:
+    """Versions in pages, by belief and number. The times narrow coarsely; the caller decides what held."""
+    statement = _versions().order_by(version.c.belief_id, version.c.number).limit(page)
+    if wanted.platform is not None:
+        statement = statement.join(entity, entity.c.id == cell.c.entity_id).where(entity.c.platform == wanted.platform)
+    if wanted.aspect is not None:
+        statement = statement.where(cell.c.aspect == wanted.aspect)
+    if wanted.source is not None:
+        statement = statement.where(cell.c.source == wanted.source)
+    if wanted.state is not None:
+        statement = statement.where(version.c.state == wanted.state.value)
+    if wanted.as_of is not None:
+        statement = statement.where(version.c.valid_from <= wanted.as_of)
+    if wanted.known_at is not None:
+        statement = statement.where(version.c.recorded_at <= wanted.known_at)
+    if wanted.entities:
+        given = ranges(wanted.entities)
+        statement = statement.join(given, version.c.belief_id.between(given.c.first, given.c.last))
+    after: tuple[bytes, int] = (b"", 0)
+    while True:
+        beyond = statement
+        if after[0]:
+            beyond = statement.where(
+                version.c.belief_id >= after[0],
+                sa.or_(version.c.belief_id > after[0], version.c.number > after[1]),
+            )
+        rows = [_remembered(row) for row in connection.execute(beyond)]
+        if rows:
+            yield rows
+        if len(rows) < page:
+            return
+        after = (rows[-1].belief, rows[-1].number)
+
+
+def beliefs_beginning(connection: sa.Connection, low: bytes, high: bytes) -> list[BeliefId]:
+    """The distinct beliefs whose ids lie between two bounds, both included."""
+    rows = connection.execute(
+        sa.select(version.c.belief_id).where(version.c.belief_id.between(low, high), version.c.number == 1)
+    )
+    return [BeliefId(row[0]) for row in rows]
+
+
+def endings_of(connection: sa.Connection, beliefs: Sequence[BeliefId]) -> dict[tuple[BeliefId, int], Seen]:
+    """(belief, number) → the episode that ended a version which has no successor."""
+    found: dict[tuple[BeliefId, int], Seen] = {}
+    ending = sa.and_(episode.c.cell_id == evidence.c.cell_id, episode.c.number == evidence.c.episode)
+    for start in range(0, len(beliefs), _AT_ONCE):
+        rows = connection.execute(
+            sa.select(evidence.c.belief_id, evidence.c.number, *_VERSION_COLUMNS[_FOUNDED_AT:])
+            .select_from(evidence)
+            .join(episode, ending)
+            .where(evidence.c.role == "ended", evidence.c.belief_id.in_(beliefs[start : start + _AT_ONCE]))
+        )
+        for row in rows:
+            found[BeliefId(row[0]), row[1]] = _seen(row[2:])
+    return found
+
+
+# --- entities ---------------------------------------------------------------------------------------------------
+
+_NAMED = (entity.c.id, entity.c.urn, entity.c.kind, entity.c.platform, entity.c.name)
+
+
+def entities_by_id(connection: sa.Connection, ids: Sequence[EntityId]) -> dict[EntityId, Named]:
+    """The entities of the given ids; ids that are only named by others' lineage are left out."""
+    found: dict[EntityId, Named] = {}
+    for start in range(0, len(ids), _AT_ONCE):
+        rows = connection.execute(sa.select(*_NAMED).where(entity.c.id.in_(ids[start : start + _AT_ONCE])))
+        found.update((EntityId(row[0]), Named(*row)) for row in rows)
+    return found
+
+
+def entity_by_urn(connection: sa.Connection, urn: str) -> Named | None:
+    """The entity of exactly this URN."""
+    row = connection.execute(sa.select(*_NAMED).where(entity.c.urn == urn)).first()
+    return Named(*row) if row is not None else None
+
+
+def entities_named(connection: sa.Connection, part: str, most: int) -> list[Named]:
+    """The entities of exactly this name, letter case apart for ASCII; at most so many."""
+    exact = connection.execute(sa.select(*_NAMED).where(entity.c.name == part).order_by(entity.c.urn).limit(most))
+    found = [Named(*row) for row in exact]
+    if found:
+        return found
+    rows = connection.execute(
+        sa.select(*_NAMED).where(sa.func.lower(entity.c.name) == part.lower()).order_by(entity.c.urn).limit(most)
+    )
+    return [Named(*row) for row in rows]
+
+
+def entities_ending(connection: sa.Connection, part: str, most: int) -> list[Named]:
+    """The entities whose name ends with this part, after a dot or a slash; at most so many."""
+    name = sa.func.lower(entity.c.name)
+    rows = connection.execute(
+        sa.select(*_NAMED)
+        .where(sa.or_(*(name.endswith(mark + part.lower(), autoescape=True) for mark in "./")))
+        .order_by(entity.c.urn)
+        .limit(most)
+    )
+    return [Named(*row) for row in rows]
+
+
+def entities_containing(connection: sa.Connection, part: str, most: int) -> list[Named]:
+    """The entities whose URN contains this part; at most so many."""
+    rows = connection.execute(
+        sa.select(*_NAMED)
+        .where(sa.func.lower(entity.c.urn).contains(part.lower(), autoescape=True))
+        .order_by(entity.c.urn)
+        .limit(most)
+    )
+    return [Named(*row) for row in rows]
+
+
+def every_entity(connection: sa.Connection) -> Iterator[Named]:
+    """All entities, streamed."""
+    for row in connection.execute(sa.select(*_NAMED), execution_options={"yield_per": 5_000}):
+        yield Named(*row)
+
+
+def source_names(connection: sa.Connection) -> list[str]:
+    """The sources that something was written of."""
+    return [row[0] for row in connection.execute(sa.select(source.c.name).order_by(source.c.name))]
+
+
+# --- lineage ----------------------------------------------------------------------------------------------------
+
+
+class Edge(NamedTuple):
+    """A current belief says that `downstream` is made from `upstream`; columns are empty for whole entities."""
+
+    upstream: EntityId
+    column: str
+    downstream: EntityId
+    downstream_column: str
+    belief: BeliefId
+
+
+def edges_from(connection: sa.Connection, upstreams: Sequence[EntityId]) -> list[Edge]:
+    """What is made from the given entities, by current beliefs about lineage."""
+    found: list[Edge] = []
+    for start in range(0, len(upstreams), _AT_ONCE):
+        rows = connection.execute(
+            sa.select(edge.c.upstream_id, edge.c.column, edge.c.belief_id, edge.c.downstream_column)
+            .where(edge.c.upstream_id.in_(upstreams[start : start + _AT_ONCE]))
+            .order_by(edge.c.upstream_id, edge.c.column, edge.c.belief_id)
+        )
+        found.extend(Edge(row[0], row[1], EntityId(row[2][:8] + bytes(8)), row[3], row[2]) for row in rows)
+    return found
+
+
+class LabelCount(NamedTuple):
+    """What our link in the catalog counts about an entity."""
+
+    beliefs: int
+    revisions: int
+    latest: Moment | None
+
+
+def label_count(connection: sa.Connection, entity_id: EntityId) -> LabelCount:
+    """Current beliefs, revisions (changes that are neither baseline nor quiet nor its appearance), the latest."""
+    last = entity_id[:8] + _LAST_REST
+    beliefs = connection.scalar(
+        sa.select(sa.func.count()).where(version.c.belief_id.between(entity_id, last), version.c.state == "current")
+    )
+    revised = connection.execute(
+        sa.select(sa.func.count(), sa.func.max(episode.c.observed_at))
+        .select_from(episode)
+        .join(cell, cell.c.id == episode.c.cell_id)
+        .where(
+            episode.c.cell_id.between(entity_id, last),
+            sa.not_(episode.c.baseline),
+            episode.c.impact > 0,
+            episode.c.verdict.is_not(None),
+            sa.or_(cell.c.aspect != "existence", episode.c.kind != "first"),
+        )
+    ).one()
+    return LabelCount(int(beliefs or 0), int(revised[0]), revised[1])

@@ -1,0 +1,207 @@
+"""What answers about changes are made from: readings, the episodes that they wrote, and what each cell held before.
+
+Statements only, set-based. Which episodes count as changes is said by the caller; how they are worded is not said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.episode import Kind
+from palimpsest.core.ids import BeliefId, EntityId, RunId
+from palimpsest.core.moment import Moment
+from palimpsest.store.answers import Seen
+from palimpsest.store.readings import ranges
+from palimpsest.store.schema import cell, entity, episode, evidence, run, version
+
+_AT_ONCE = 2_000
+
+
+class Reading(NamedTuple):
+    """A run that read a source."""
+
+    run: RunId
+    source: str
+    read_at: Moment
+    started_at: Moment
+    finished: bool
+    written: int
+    is_first: bool
+
+
+class Changed(NamedTuple):
+    """An episode with what its cell held before it, None for nothing, and the belief it bears on."""
+
+    entity: EntityId
+    urn: str
+    source: str
+    aspect: str
+    key: str
+    belief: BeliefId
+    before: str | None
+    after: str | None
+    seen: Seen
+
+
+class Wanted(NamedTuple):
+    """What the episodes of readings are narrowed to; None and empty mean all."""
+
+    aspect: str | None = None
+    platform: str | None = None
+    entities: tuple[EntityId, ...] = ()
+    least: Impact = Impact.MINOR
+    known_at: Moment | None = None
+
+
+def readings_between(connection: sa.Connection, since: Moment | None, until: Moment | None) -> list[Reading]:
+    """The readings of that time, both ends included, oldest first. `is_first`: before any that finished."""
+    rows = connection.execute(
+        sa.select(run.c.id, run.c.source, run.c.read_at, run.c.started_at, run.c.state, run.c.written)
+        .where(run.c.read_at.is_not(None), run.c.source.is_not(None))
+        .order_by(run.c.started_at, run.c.id)
+    )
+    finished: set[str] = set()
+    found = []
+    for row in rows:
+        is_first = row[1] not in finished
+        if row[4] == "done":
+            finished.add(row[1])
+        if (since is None or row[2] >= since) and (until is None or row[2] <= until):
+            found.append(Reading(RunId(row[0]), row[1], row[2], row[3], row[4] == "done", row[5], is_first))
+    return found
+
+
+_BEFORE = episode.alias("before")
+_COLUMNS = (
+    cell.c.entity_id,
+    entity.c.urn,
+    cell.c.source,
+    cell.c.aspect,
+    cell.c.key,
+    cell.c.belief_id,
+    _BEFORE.c.value,
+    episode.c.value,
+    episode.c.cell_id,
+    episode.c.number,
+    episode.c.kind,
+    episode.c.impact,
+    episode.c.baseline,
+    episode.c.observed_at,
+    episode.c.after_at,
+    episode.c.stamped_at,
+    episode.c.actor,
+    episode.c.catalog_run,
+    episode.c.run_id,
+)
+
+
+def changes_of(connection: sa.Connection, runs: Sequence[RunId], wanted: Wanted) -> list[Changed]:
+    """The consolidated episodes of runs that are no baseline, by entity, aspect and key."""
+    statement = _statement(wanted).where(sa.not_(episode.c.baseline), episode.c.impact >= int(wanted.least))
+    return _rows(connection, statement, runs)
+
+
+def first_stated(connection: sa.Connection, runs: Sequence[RunId], wanted: Wanted) -> list[Changed]:
+    """The consolidated baseline episodes of runs: what was stated for the first time, which is no change."""
+    return _rows(connection, _statement(wanted).where(episode.c.baseline), runs)
+
+
+def _statement(wanted: Wanted) -> sa.Select[tuple[object, ...]]:
+    previous = sa.and_(_BEFORE.c.cell_id == episode.c.cell_id, _BEFORE.c.number == episode.c.number - 1)
+    statement = (
+        sa.select(*_COLUMNS)
+        .select_from(episode)
+        .join(cell, cell.c.id == episode.c.cell_id)
+        .join(entity, entity.c.id == cell.c.entity_id)
+        .join(_BEFORE, previous, isouter=True)
+        .where(episode.c.verdict.is_not(None))
+        .order_by(cell.c.entity_id, cell.c.aspect, cell.c.key, episode.c.number)
+    )
+    if wanted.aspect is not None:
+        statement = statement.where(cell.c.aspect == wanted.aspect)
+    if wanted.platform is not None:
+        statement = statement.where(entity.c.platform == wanted.platform)
+    if wanted.entities:
+        given = ranges(wanted.entities)
+        statement = statement.join(given, episode.c.cell_id.between(given.c.first, given.c.last))
+    if wanted.known_at is not None:
+        statement = statement.where(_judged_by(wanted.known_at))
+    return statement
+
+
+def _judged_by(known_at: Moment) -> sa.ColumnElement[bool]:
+    """Whether the verdict on an episode was recorded by then: the version it founded, or the one that it ended."""
+    founded = sa.and_(version.c.cell_id == episode.c.cell_id, version.c.episode == episode.c.number)
+    ended = sa.and_(evidence.c.cell_id == episode.c.cell_id, evidence.c.episode == episode.c.number)
+    closed = sa.and_(version.c.belief_id == evidence.c.belief_id, version.c.number == evidence.c.number)
+    return sa.or_(
+        sa.exists(sa.select(1).where(founded, version.c.recorded_at <= known_at)),
+        sa.exists(
+            sa.select(1).select_from(evidence).join(version, closed).where(ended, version.c.closed_at <= known_at)
+        ),
+    )
+
+
+def _rows(connection: sa.Connection, statement: sa.Select[tuple[object, ...]], runs: Sequence[RunId]) -> list[Changed]:
+    found: list[Changed] = []
+    for start in range(0, len(runs), _AT_ONCE):
+        within = statement.where(episode.c.run_id.in_(runs[start : start + _AT_ONCE]))
+        for row in connection.execute(within):
+            entity_id, urn, source, aspect, key, belief, before, after, *rest = row
+            cell_id, number, kind, impact, baseline, observed, after_at, stamped, actor, catalog_run, run_id = rest
+            seen = Seen(
+                cell_id, number, Kind(kind), Impact(impact), baseline, observed, after_at, stamped, actor or "",
+                catalog_run or "", run_id,
+            )  # fmt: skip
+            found.append(Changed(entity_id, urn, source, aspect, key, belief, before, after, seen))
+    return found
+
+
+def count_changes(connection: sa.Connection, runs: Sequence[RunId]) -> dict[RunId, int]:
+    """How many episodes of each run are no baseline, quiet and pending ones included."""
+    found: dict[RunId, int] = {}
+    for start in range(0, len(runs), _AT_ONCE):
+        rows = connection.execute(
+            sa.select(episode.c.run_id, sa.func.count())
+            .where(episode.c.run_id.in_(runs[start : start + _AT_ONCE]), sa.not_(episode.c.baseline))
+            .group_by(episode.c.run_id)
+        )
+        found.update((RunId(row[0]), int(row[1])) for row in rows)
+    return found
+
+
+def count_baseline_of(connection: sa.Connection, runs: Sequence[RunId], entities: Sequence[EntityId]) -> int:
+    """How many baseline episodes runs wrote about the given entities."""
+    total = 0
+    for start in range(0, len(entities), _AT_ONCE):
+        given = ranges(entities[start : start + _AT_ONCE])
+        total += int(
+            connection.scalar(
+                sa.select(sa.func.count())
+                .select_from(given)
+                .join(episode, episode.c.cell_id.between(given.c.first, given.c.last))
+                .where(episode.c.baseline, episode.c.run_id.in_(runs))
+            )
+            or 0
+        )
+    return total
+
+
+def column_keys(connection: sa.Connection, entities: Sequence[EntityId]) -> dict[EntityId, frozenset[str]]:
+    """The keys of the columns that entities have, or had when they went away."""
+    found: dict[EntityId, set[str]] = {}
+    for start in range(0, len(entities), _AT_ONCE):
+        given = ranges(entities[start : start + _AT_ONCE])
+        rows = connection.execute(
+            sa.select(cell.c.entity_id, cell.c.key)
+            .select_from(given)
+            .join(cell, cell.c.id.between(given.c.first, given.c.last))
+            .where(cell.c.aspect == "column", sa.func.length(cell.c.digest) > 0)
+        )
+        for row in rows:
+            found.setdefault(EntityId(row[0]), set()).add(row[1])
+    return {one: frozenset(keys) for one, keys in found.items()}

@@ -1,0 +1,89 @@
+"""`palimpsest doctor`: whether everything is in place, check by check, and what to do where it is not."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from palimpsest.core.errors import ConfigError, StoreError
+from palimpsest.surfaces.cli import output
+from palimpsest.surfaces.cli.asking import AsJson
+from palimpsest.surfaces.cli.context import Context
+from palimpsest.surfaces.cli.diagnostics import ExitCode
+
+if TYPE_CHECKING:
+    from palimpsest.config import Loaded
+    from palimpsest.queries.health import Check
+
+_OLDEST_PYTHON = (3, 11)
+
+
+def doctor(ctx: typer.Context, as_json: AsJson = False) -> ExitCode:
+    """Check that everything is in place; exit 1 if anything is not."""
+    from palimpsest.queries import health
+
+    checks = [_python(), health.check_library(), *_settings(Context.of(ctx))]
+    if as_json:
+        output.emit_json("doctor", checks)
+    else:
+        output.emit_text(check_lines(checks))
+    return ExitCode.FAILED if any(check.health is health.Health.FAIL for check in checks) else ExitCode.OK
+
+
+def check_lines(checks: list[Check]) -> list[str]:
+    """One line a check."""
+    rows = [(check.health.value, check.name, check.found + (f": {check.do}" if check.do else "")) for check in checks]
+    return output.table(rows)
+
+
+def _python() -> Check:
+    from palimpsest.queries.health import Check, Health
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < _OLDEST_PYTHON:
+        return Check(name="Python", health=Health.FAIL, found=version, do="use Python 3.11 or newer")
+    return Check(name="Python", health=Health.OK, found=version)
+
+
+def _settings(context: Context) -> list[Check]:
+    """The settings, and what they name."""
+    from palimpsest.queries.health import Check, Health
+
+    try:
+        loaded = context.loaded
+    except ConfigError as error:
+        return [Check(name="settings", health=Health.FAIL, found=error.message, do=error.hint)]
+    files = sorted({origin.name for origin in loaded.origins.values() if origin.kind.value.endswith("file")})
+    found = ", ".join(files) if files else "defaults, no file"
+    return [Check(name="settings", health=Health.OK, found=found), *_store(context), _public_url(loaded)]
+
+
+def _store(context: Context) -> list[Check]:
+    from palimpsest import wiring
+    from palimpsest.config import shown
+    from palimpsest.queries import health
+    from palimpsest.queries.health import Check, Health
+    from palimpsest.store.engine import open_store
+
+    url = str(shown(context.settings.store))
+    try:
+        store = open_store(context.settings.store, writing=False)
+        try:
+            checks = health.check_store(store, wiring.clock().now())
+        finally:
+            store.dispose()
+    except StoreError as error:
+        return [Check(name="store", health=Health.FAIL, found=error.message, do=error.hint)]
+    return [Check(name="store", health=Health.OK, found=url), *checks]
+
+
+def _public_url(loaded: Loaded) -> Check:
+    from palimpsest.queries.health import Check, Health
+
+    url = loaded.settings.console.public_url
+    if url is None:
+        do = "publishing needs it: the address under which people reach the console"
+        return Check(name="console.public_url", health=Health.WARN, found="not set", do=do)
+    return Check(name="console.public_url", health=Health.OK, found=url)

@@ -1,0 +1,280 @@
+"""Memories built from the shared material by the real jobs, and what a test may look up in them.
+
+`memory` is a new one in a folder of its own; `new_memory` makes several, and lives as long as the session.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from palimpsest.adapters.datahub.file import FileReader
+from palimpsest.core.moment import Moment, parse
+from palimpsest.core.noise import Scope
+from palimpsest.jobs.consolidate import ConsolidateReport, consolidate
+from palimpsest.jobs.scan import ScanReport, ScanRequest, scan
+from palimpsest.store import migrate
+from palimpsest.store.engine import open_store
+from palimpsest.store.schema import cell, entity, episode, metadata, version
+from palimpsest.testing import FixedClock, NoProgress
+
+Value = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenEpisode:
+    """An episode with everything that tells what it is about; `before` is the value of the one before it."""
+
+    urn: str
+    part: str
+    aspect: str
+    key: str
+    number: int
+    kind: str
+    impact: int
+    baseline: bool
+    value: Value
+    before: Value
+    ground: str | None
+    actor: str | None
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenVersion:
+    """A version of a belief with everything that tells what it is about."""
+
+    urn: str
+    aspect: str
+    key: str
+    number: int
+    state: str
+    valid_from: int
+    valid_after: int | None
+    valid_to: int | None
+    value: Value
+    reason: str
+    successor: int | None
+    ended_reason: str | None
+    reverts_to: int | None
+
+
+class Memory:
+    """A store in a folder and the jobs that fill it. Its clock stands far after every reading."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = open_store(f"sqlite:///{folder / 'memory.db'}")
+        self.clock = FixedClock(parse("2030-01-01"), step=1)
+        self._files = 0
+        migrate.upgrade(self.store, now=self.clock.now(), secret=b"sixteen bytes ok")
+
+    def scan(
+        self,
+        material: Path | list[Value],
+        at: str | Moment | None = None,
+        *,
+        source: str = "file",
+        complete: bool = False,
+        ignore: tuple[str, ...] | None = None,
+        exclude_defaults: bool = True,
+        limit: int | None = None,
+    ) -> ScanReport:
+        """Scan a file, or records that become one."""
+        if isinstance(material, list):
+            self._files += 1
+            path = self.folder / f"reading-{self._files}.json"
+            path.write_text(json.dumps(material), encoding="utf-8")
+        else:
+            path = material
+        scope = Scope(exclude_defaults=exclude_defaults)
+        if ignore is not None:
+            scope = Scope(ignore=ignore, exclude_defaults=exclude_defaults)
+        moment = parse(at) if isinstance(at, str) else at
+        return scan(
+            self.store,
+            FileReader(path, complete=complete),
+            ScanRequest(source=source, at=moment, scope=scope, limit=limit),
+            clock=self.clock,
+            progress=NoProgress(),
+            holder="a test",
+        )
+
+    def consolidate(self) -> ConsolidateReport:
+        """Consolidate what is pending."""
+        return consolidate(self.store, clock=self.clock, progress=NoProgress(), holder="a test")
+
+    def remember(self, material: Path | list[Value], at: str | Moment | None = None, **asked: Any) -> ScanReport:
+        """Scan and consolidate."""
+        report = self.scan(material, at, **asked)
+        self.consolidate()
+        return report
+
+    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of every table but `run`."""
+        with self.store.engine.connect() as connection:
+            return {
+                table.name: sorted((tuple(row) for row in connection.execute(sa.select(table))), key=repr)
+                for table in metadata.sorted_tables
+                if table.name != "run"
+            }
+
+    def count(self, table: str) -> int:
+        """How many rows a table has."""
+        with self.store.engine.connect() as connection:
+            return int(connection.scalar(sa.select(sa.func.count()).select_from(metadata.tables[table])) or 0)
+
+    def episodes(self, run: str | None = None) -> list[SeenEpisode]:
+        """The episodes of a run, or all."""
+        last = episode.alias()
+        statement = (
+            sa.select(
+                entity.c.urn,
+                cell.c.part,
+                cell.c.aspect,
+                cell.c.key,
+                episode.c.number,
+                episode.c.kind,
+                episode.c.impact,
+                episode.c.baseline,
+                episode.c.value,
+                last.c.value,
+                episode.c.ground,
+                episode.c.actor,
+                episode.c.verdict,
+            )
+            .select_from(episode)
+            .join(cell, cell.c.id == episode.c.cell_id)
+            .join(entity, entity.c.id == cell.c.entity_id)
+            .outerjoin(last, sa.and_(last.c.cell_id == episode.c.cell_id, last.c.number == episode.c.number - 1))
+            .order_by(entity.c.urn, cell.c.aspect, cell.c.key, episode.c.number)
+        )
+        if run is not None:
+            statement = statement.where(episode.c.run_id == bytes.fromhex(run))
+        with self.store.engine.connect() as connection:
+            return [
+                SeenEpisode(
+                    urn=row[0],
+                    part=row[1],
+                    aspect=row[2],
+                    key=row[3],
+                    number=row[4],
+                    kind=row[5],
+                    impact=row[6],
+                    baseline=row[7],
+                    value=_parsed(row[8]),
+                    before=_parsed(row[9]),
+                    ground=row[10],
+                    actor=row[11],
+                    verdict=row[12],
+                )
+                for row in connection.execute(statement)
+            ]
+
+    def changes(self, run: str | None = None) -> list[SeenEpisode]:
+        """Of those, what counts as a change: no first reading, not quiet."""
+        return [one for one in self.episodes(run) if not one.baseline and one.impact > 0]
+
+    def versions(self) -> list[SeenVersion]:
+        """Every version of every belief."""
+        statement = (
+            sa.select(
+                entity.c.urn,
+                cell.c.aspect,
+                cell.c.key,
+                version.c.number,
+                version.c.state,
+                version.c.valid_from,
+                version.c.valid_after,
+                version.c.valid_to,
+                episode.c.value,
+                version.c.reason,
+                version.c.successor,
+                version.c.ended_reason,
+                version.c.reverts_to,
+            )
+            .select_from(version)
+            .join(cell, cell.c.id == version.c.cell_id)
+            .join(entity, entity.c.id == cell.c.entity_id)
+            .join(episode, sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode))
+            .order_by(entity.c.urn, cell.c.aspect, cell.c.key, version.c.number)
+        )
+        with self.store.engine.connect() as connection:
+            return [
+                SeenVersion(
+                    urn=row[0],
+                    aspect=row[1],
+                    key=row[2],
+                    number=row[3],
+                    state=row[4],
+                    valid_from=row[5],
+                    valid_after=row[6],
+                    valid_to=row[7],
+                    value=_parsed(row[8]),
+                    reason=row[9],
+                    successor=row[10],
+                    ended_reason=row[11],
+                    reverts_to=row[12],
+                )
+                for row in connection.execute(statement)
+            ]
+
+    def current(self) -> dict[tuple[str, str, str], Value]:
+        """(URN, aspect, key) → what is held, whether or not the entity exists."""
+        return {(one.urn, one.aspect, one.key): one.value for one in self.versions() if one.state == "current"}
+
+
+def _parsed(text: str | None) -> Value:
+    return json.loads(text) if text is not None else None
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """A new, empty memory."""
+    made = Memory(tmp_path)
+    yield made
+    made.store.dispose()
+
+
+@pytest.fixture(scope="session")
+def new_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Memory]]:
+    """Makes new, empty memories."""
+    made: list[Memory] = []
+
+    def make() -> Memory:
+        made.append(Memory(tmp_path_factory.mktemp("memory")))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.store.dispose()
+
+
+@pytest.fixture(scope="session")
+def lines() -> Callable[[Path], list[Value]]:
+    """Reads a gzipped file of JSON lines."""
+
+    def read(path: Path) -> list[Value]:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def document() -> Callable[[Path], Value]:
+    """Reads a JSON file, gzipped or plain."""
+
+    def read(path: Path) -> Value:
+        if path.name.endswith(".gz"):
+            return json.loads(gzip.decompress(path.read_bytes()))
+        return json.loads(path.read_bytes())
+
+    return read

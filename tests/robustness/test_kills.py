@@ -1,0 +1,50 @@
+"""A job killed at any statement leaves a store that verify passes, and the next run ends where an undisturbed one does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+JOBS = ["scan 1", "consolidate 1", "scan 2", "consolidate 2", "run 1", "run 2"]
+
+
+def proofs(folder: Path, seed: int, points: int) -> list[dict[str, Any]]:
+    """What the driver reports of each job."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.robustness.killing", str(folder), str(seed), str(points)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    print(done.stdout)  # noqa: T201 - the seeds and figures, for whoever looks
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def complaints(found: list[dict[str, Any]]) -> list[str]:
+    """What went wrong, with the seed that shows it."""
+    return [f"seed {one['seed']}, {one['job']}, {said}" for one in found for said in one["complaints"]]
+
+
+def test_a_job_killed_at_a_few_statements_is_completed_by_the_next_run(tmp_path: Path) -> None:
+    found = proofs(tmp_path, seed=1, points=6)
+    assert complaints(found) == []
+    assert [one["job"] for one in found] == JOBS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [20260302, 20260303])
+def test_a_job_killed_at_any_statement_is_completed_by_the_next_run(tmp_path: Path, seed: int) -> None:
+    found = proofs(tmp_path, seed=seed, points=70)
+    assert complaints(found) == []
+    assert [one["job"] for one in found] == JOBS
+    assert all(one["points"] >= 50 and one["between"] >= 30 and one["commits"] >= 8 for one in found)
