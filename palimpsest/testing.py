@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest.core.moment import Moment
-
-
-class FixedClock:
-    """Tells the moment it was set to; `step` milliseconds later at each question."""
-
-    def __init__(self, at: Moment, step: int = 0) -> None:
-        self.at = at
-        self.step = step
-
-    def now(self) -> Moment:
-        """The moment it was set to, moved on by a step."""
-        self.at = Moment(self.at + self.step)
-        return self.at
+from palimpsest.adapters.clock import SetClock as FixedClock
 
 
 class NoProgress:
@@ -29,3 +16,6 @@ class NoProgress:
 
     def done(self) -> None:
         """The stage ends."""
+
+
+__all__ = ["FixedClock", "NoProgress"]

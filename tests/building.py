@@ -127,6 +127,7 @@ class Memory:
         self.clock = FixedClock(parse("2026-03-01T00:00:00Z"), step=0)
         migrate.upgrade(self.store, now=self.clock.now(), secret=SECRET)
         self._scans = 0
+        self._jobs = 0
 
     def now(self, at: str) -> Moment:
         """Set the clock."""
@@ -168,5 +169,6 @@ class Memory:
         return report
 
     def _tick(self) -> FixedClock:
-        self.clock.at = Moment(self.clock.at + 1_000)  # no two runs start in the same moment
+        self._jobs += 1
+        self.clock.at = Moment(self.clock.at + 1_000 + self._jobs)  # no two runs start in the same moment
         return self.clock

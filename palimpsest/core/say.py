@@ -77,8 +77,15 @@ def edited(aspect: str, key: str, *, was: bool, now: bool) -> str:
     return f"{what(aspect, key)} {verb}"
 
 
+def stated(aspect: str, key: str, value: Json) -> str:
+    """That a value was stated for the first time, without the subject; it is no change."""
+    rules = ASPECTS[aspect]
+    said = rules.say(_KEY if rules.paths else key, value)
+    return f"{said.replace(f'{_KEY}: ', '').replace(f'{_KEY} ', '').replace(_KEY, key)} (stated first)"
+
+
 def since(valid_from: Moment, valid_after: Moment | None, *, at_least: bool = False) -> str:
-    """`since 2026-03-05 14:20`; `between` two readings where no stamp tells better; `at least since` for a first one."""
+    """`since 2026-03-05 14:20`; `between` two readings where no stamp tells better; `at least since` for a first."""
     if valid_after is not None and valid_after < valid_from:
         return f"between {spoken(valid_after)} and {spoken(valid_from)}"
     return f"{'at least ' if at_least else ''}since {spoken(valid_from)}"

@@ -206,7 +206,8 @@ class _Changes:
         shown = [row for row in everything if row.seen.impact > Impact.QUIET or request.quiet_too]
         new = {(row.entity, row.seen.run) for row in shown if _is_new(row)}
         if request.first_stated:
-            stated = answers_changes.first_stated(self.connection, self.runs, wanted)
+            later = [reading.run for reading in self.readings if not reading.is_first]
+            stated = answers_changes.first_stated(self.connection, later, wanted)
             shown += [row for row in stated if (row.entity, row.seen.run) not in new]
         rows = [self.row(row) for row in shown]
         if self.when.as_of is not None:
@@ -250,7 +251,9 @@ class _Changes:
             row=row,
             before=before,
             after=after,
-            said=say.change(row.aspect, row.key, before, after, seen.kind),
+            said=say.stated(row.aspect, row.key, after)
+            if seen.baseline
+            else say.change(row.aspect, row.key, before, after, seen.kind),
             valid_from=stamped or seen.observed_at,
             valid_after=None if stamped is not None or seen.baseline else earlier,
             siblings=[],
@@ -384,7 +387,7 @@ def _view(row: _Row, *, among: Mapping[str, int], many_sources: bool) -> ChangeV
     when = "" if seen.baseline else say.since(row.valid_from, row.valid_after)
     line = say.line(
         what=_subject(row, among),
-        said=row.said if not seen.baseline else f"{row.said} (stated first)",
+        said=row.said,
         is_breaking=seen.impact is Impact.BREAKING,
         downstream=row.downstream,
         when=when,
@@ -449,6 +452,7 @@ def _group(views: Sequence[ChangeView]) -> GroupView:
 def _weight(row: _Row) -> tuple[object, ...]:
     one = row.row
     return (
+        one.seen.baseline,
         -int(one.seen.impact),
         short_name(one.urn),
         one.urn,

@@ -85,7 +85,10 @@ class ChangeLineView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityPage:
-    """All that is shown of one entity. `last_held` is what was current when it went away, and is not current."""
+    """All that is shown of one entity. `last_held` is what was current when it went away, and is not current.
+
+    `label` is what our link in the catalog says of it; empty for one that is gone.
+    """
 
     entity: EntityView
     exists: bool
@@ -121,7 +124,7 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
     views = {one.belief: view(one) for one in now}
     listed = sorted((one for one in now if one.aspect not in _APART), key=_rank)
     upstreams, downstreams = _neighbours(connection, ids, entity, now, when)
-    count = answers.label_count(connection, entity.id)
+    count = answers.label_count(connection, entity.id) if exists else None
     return EntityPage(
         entity=entities.entity_view(entity),
         exists=exists,
@@ -133,7 +136,7 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
         disagreements=_disagreements(now, views),
         changes=_changes(chains, when),
         last_held=() if exists else _last_held(versions, when, view),
-        label=link.label_of(count.beliefs, count.revisions, count.latest),
+        label=link.label_of(count.beliefs, count.revisions, count.latest) if count is not None else "",
     )
 
 

@@ -93,6 +93,18 @@ class Store:
         except DBAPIError as error:
             raise _explained(error, self.url) from error
 
+    def use_write_ahead_log(self) -> None:
+        """Let readers of a SQLite file not wait for its writer. The file remembers; a read-only one stays as it is."""
+        if self.engine.dialect.name != "sqlite":
+            return
+        with self.translated():
+            connection = self.engine.raw_connection()
+        try:
+            with suppress(sqlite3.OperationalError):
+                connection.cursor().execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()
+
     def dispose(self) -> None:
         """Close every pooled connection."""
         self.engine.dispose()
@@ -147,9 +159,6 @@ def _sqlite_engine(url: sa.URL, *, writing: bool, patience: float) -> sa.Engine:
         cursor.execute("PRAGMA cache_size = -32000")
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.execute("PRAGMA temp_store = MEMORY")
-        if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            with suppress(sqlite3.OperationalError):  # a read-only file stays as it is
-                cursor.execute("PRAGMA journal_mode = WAL")
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")

@@ -66,6 +66,8 @@ def _status(connection: sa.Connection) -> MigrationStatus:
 
 def upgrade(store: Store, *, now: Moment, secret: bytes | None = None) -> MigrationStatus:
     """Bring the store to the newest revision, and give a new one its secret (a random one unless given)."""
+    status(store)  # raises where the database is not ours, before anything in it changes
+    store.use_write_ahead_log()
     with _ALEMBIC_IS_NOT_THREAD_SAFE:
         if store.engine.dialect.name == "sqlite":
             before = store.write(_upgrade)

@@ -99,11 +99,18 @@ def test_friday_is_exactly_what_the_demo_changed(memory):
     assert changes.keys() == {(one["urn"], one["aspect"], one["key"]) for one in truth}
     for told in truth:
         found = changes[told["urn"], told["aspect"], told["key"]]
-        assert found.kind == ("first" if found.before is None else told["op"]), told
+        assert found.kind == _kind_of(found, told["op"]), told
         assert _as_told(found.aspect, found.before, told["before"]), told
         assert _as_told(found.aspect, found.value, told["after"]), told
     assert friday.contradicting == sum(one.before is not None for one in changes.values())
     assert friday.changes == {"breaking": 3, "minor": 2, "notable": 5}
+
+
+def _kind_of(found, op: str) -> str:
+    """What the truth calls removed of an entity is a changed existence; what said nothing before is stated first."""
+    if found.before is None:
+        return "first"
+    return "changed" if found.aspect == "existence" and op == "removed" else op
 
 
 def _as_told(aspect: str, value: Json, told: Json) -> bool:
@@ -165,7 +172,7 @@ def canonical_form(aspect: str, change) -> Iterator[None]:
 @pytest.mark.needs_shared("reads a genuine metadata file")
 @pytest.mark.parametrize("change", [_coarser, _finer])
 def test_another_canonical_form_of_any_aspect_forges_no_change(shared, new_memory, change):
-    catalogs = (MONDAY, shared / "data" / "mce" / "datahub__mi__examples__mce_files__bootstrap_mce.json")
+    catalogs = (FRIDAY, shared / "data" / "mce" / "datahub__mi__examples__mce_files__bootstrap_mce.json")
     tried = set()
     for path in catalogs:
         memory = new_memory()
@@ -180,7 +187,7 @@ def test_another_canonical_form_of_any_aspect_forges_no_change(shared, new_memor
                 assert memory.scan(records, at=f"2026-10-02T00:{number:02}:30Z").written == 0, aspect
             assert memory.scan(records, at=f"2026-10-02T00:{number:02}:45Z").written == 0, aspect
         tried |= held
-    assert tried == set(ASPECTS) - {"column_edit", "data_product", "sub_type"}
+    assert tried == set(ASPECTS)
 
 
 def test_a_real_change_is_seen_under_other_canonical_rules(memory):

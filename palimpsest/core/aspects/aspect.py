@@ -269,7 +269,7 @@ def set_aspect(  # noqa: PLR0913 - each option is one way in which sets differ
 
     def what(key: str, count: int) -> str:
         head = noun if count == 1 else many
-        return f"{key}: {head}" if keyed and key else head
+        return f"{label_of(key)}: {head}" if keyed and key else head
 
     def say(key: str, value: Json) -> str:
         members = members_of(value)
@@ -351,6 +351,9 @@ def record_aspect(
     names = dict(words or {})
     judged = impact if callable(impact) else cast("Judged", lambda before, after, fixed=impact: fixed)
 
+    def difference(before: Json, after: Json) -> tuple[Edit, ...]:
+        return field_difference(canonical(before), canonical(after))
+
     def say_change(key: str, before: Json, after: Json) -> str:
         about = subject(key)
         if before is None:
@@ -358,7 +361,7 @@ def record_aspect(
         if after is None:
             return f"{about} gone" if about else f"no longer stated: {say(key, before)}"
         parts = []
-        for edit in field_difference(before, after):
+        for edit in difference(before, after):
             word = names.get(edit.item, edit.item.replace("_", " "))
             if edit.op == "added":
                 parts.append(f"{word} set: {quote(edit.after)}")
@@ -371,7 +374,7 @@ def record_aspect(
     return Aspect(
         name=name,
         canonical=canonical,
-        difference=field_difference,
+        difference=difference,
         impact=judged,
         say=say,
         say_change=say_change,

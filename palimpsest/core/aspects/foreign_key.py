@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from palimpsest.core.aspects.aspect import Json, compact, fields_of, label_of, quote, record_aspect
 
 
 def _canonical(value: Json) -> Json:
+    """The compact record; the pairs of columns in one order, since their order is form and who goes with whom is not."""
     fields = dict(fields_of(compact(value)))
-    for name in ("columns", "foreign_columns"):
-        listed = fields.get(name)
-        if isinstance(listed, list):
-            fields[name] = sorted(listed, key=str)
+    own, theirs = (fields.get(name) or [] for name in ("columns", "foreign_columns"))
+    if isinstance(own, list) and isinstance(theirs, list):
+        pairs = sorted(zip_longest(own, theirs, fillvalue=""), key=str)
+        for name, columns in (("columns", own), ("foreign_columns", theirs)):
+            if columns:
+                fields[name] = [pair[name == "foreign_columns"] for pair in pairs][: len(columns)]
     return fields
 
 

@@ -26,7 +26,7 @@ COMMANDS = {
     "init": ("palimpsest.surfaces.cli.init:init", "Write a commented palimpsest.toml into the current folder."),
     "scan": (
         "palimpsest.surfaces.cli.scan:scan",
-        "Read a source once and write down only what differs from last time.",
+        "Read a source, and write down only what differs.",
     ),
     "consolidate": (
         "palimpsest.surfaces.cli.consolidate:consolidate",
@@ -34,15 +34,15 @@ COMMANDS = {
     ),
     "run": (
         "palimpsest.surfaces.cli.run:run",
-        "Scan, consolidate, verify and publish, as the settings say: one lease, one report.",
+        "Scan, consolidate, verify, publish, as the settings say.",
     ),
     "verify": (
         "palimpsest.surfaces.cli.verify:verify",
-        "Count every rule of the memory on its database; exit 1 if any is broken.",
+        "Count every rule on the database; exit 1 if any is broken.",
     ),
     "publish": (
         "palimpsest.surfaces.cli.publish:publish",
-        "Write links to the console's pages, for `datahub ingest` to add to the catalog.",
+        "Write links to the memory's pages into a proposals file.",
     ),
     "show": ("palimpsest.surfaces.cli.show:show", "Show everything that is held about one entity."),
     "brief": (
@@ -75,6 +75,7 @@ COMMANDS = {
         "palimpsest.surfaces.cli.doctor:doctor",
         "Check that everything is in place; exit 1 if anything is not.",
     ),
+    "demo": ("palimpsest.surfaces.cli.demo:demo", "Show the main job on a sample catalog, in a store of its own."),
     "db": ("palimpsest.surfaces.cli.db:app", "The store's tables."),
     "config": ("palimpsest.surfaces.cli.config:app", "The settings in force."),
 }

@@ -21,7 +21,7 @@ def consolidate(
     from palimpsest.store.runs import this_process
 
     cli = Context.of(ctx)
-    store = wiring.store_for_writing(cli.settings)
+    store = wiring.store_for_reading(cli.settings) if dry_run else wiring.store_for_writing(cli.settings)
     with diagnostics.progress() as progress:
         report = job.consolidate(store, clock=wiring.clock(), progress=progress, holder=this_process(), dry_run=dry_run)
     store.dispose()

@@ -65,8 +65,8 @@ def _version_lines(version: VersionView, depth: int) -> list[str]:
     lines = [f"{margin}{word} {version.statement}{quiet}"]
     inner = f"{margin}    "
     until = f" until {asking.spoken(version.until)}" if version.until is not None else ""
-    since = asking.since(version.since_text, version.evidence.by)
-    lines.append(f"{inner}{since}{until}; version {version.number}, recorded {asking.spoken(version.recorded)}")
+    when = asking.since(f"{version.since_text}{until}", version.evidence.by)
+    lines.append(f"{inner}{when}; version {version.number}, recorded {asking.spoken(version.recorded)}")
     clipped = [(one.start, one.end) for one in version.held]
     if clipped != [(version.since, version.until)]:
         spans = [f"{asking.spoken(start)} to {asking.spoken(end) if end else 'now'}" for start, end in clipped]

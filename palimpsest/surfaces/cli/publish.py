@@ -21,11 +21,14 @@ def publish(  # noqa: PLR0913 - one argument an option
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the links, and write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> ExitCode:
-    """Write links to the console's pages, for `datahub ingest` to add to the catalog."""
+    """Write links to the memory's pages into a proposals file.
+
+    `datahub ingest` adds them to the catalog, and touches no other link.
+    """
     from palimpsest import wiring
 
     cli = Context.of(ctx).overriding({"publish.to": str(to) if to else None})
-    store = wiring.store_for_writing(cli.settings)
+    store = wiring.store_for_reading(cli.settings) if dry_run else wiring.store_for_writing(cli.settings)
     report = wiring.publish(
         cli.settings,
         store,

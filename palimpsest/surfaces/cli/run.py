@@ -26,7 +26,10 @@ def run(  # noqa: PLR0913 - one argument an option
     fail_on: Annotated[str | None, typer.Option(help="Exit 6 after a change, or after a breaking one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> ExitCode:
-    """Scan, consolidate, verify and publish, as the settings say: one lease, one report."""
+    """Scan, consolidate, verify, publish, as the settings say.
+
+    One lease, one report: what a cron job calls.
+    """
     from palimpsest import wiring
     from palimpsest.jobs import run as job
     from palimpsest.store.runs import this_process

@@ -49,7 +49,7 @@ def scan(  # noqa: PLR0913 - one argument an option
     fail_on: Annotated[str, typer.Option(help="Exit 6 after a change, or after a breaking one.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> ExitCode:
-    """Read a source once and write down only what differs from last time."""
+    """Read a source, and write down only what differs."""
     from palimpsest import wiring
     from palimpsest.jobs import scan as job
     from palimpsest.store.runs import this_process

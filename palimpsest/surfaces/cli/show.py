@@ -41,7 +41,7 @@ def page_lines(page: EntityPage) -> list[str]:
     """The page as text."""
     entity = page.entity
     kind = " ".join(part for part in (entity.platform, entity.kind) if part)
-    lines = [f"{entity.name}  ({kind})", entity.urn, *_presence_lines(page), page.label]
+    lines = [f"{entity.name}  ({kind})", entity.urn, *_presence_lines(page), *([page.label] if page.label else [])]
     lines += _belief_lines("held", page.beliefs)
     lines += _column_lines(page.columns)
     lines += _neighbour_lines("made from", page.upstreams)

@@ -15,7 +15,7 @@ def verify(
     ctx: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> ExitCode:
-    """Count every rule of the memory on its database; exit 1 if any is broken."""
+    """Count every rule on the database; exit 1 if any is broken."""
     from palimpsest import wiring
     from palimpsest.jobs import verify as job
 

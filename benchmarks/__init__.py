@@ -1,0 +1,1 @@
+"""Measures against the goals, each beside its baseline in the same run: `python -m benchmarks`."""
