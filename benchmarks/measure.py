@@ -1,7 +1,7 @@
 """One measurement, in a process of its own: `python -m benchmarks.measure NAME WORKDIR [SIZE]` prints one JSON object.
 
-Seconds are processor seconds of the process (user and system), which other work on the machine disturbs least; `peak_mb`
-is the process's largest resident set.
+Seconds are processor seconds of the process (user and system), which other work disturbs least; `peak_mb` is
+the process's largest resident set.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def catalog(folder: Path, size: int, kind: str = "same") -> Path:
     path = folder / f"catalog-{size}-{kind}.json"
     if not path.exists():
         day = 0 if kind == "same" else 1
-        write_catalog(path, datasets=size, day=day, restamp=kind == "restamped", changes=100 if kind == "changed" else 0)
+        write_catalog(
+            path, datasets=size, day=day, restamp=kind == "restamped", changes=100 if kind == "changed" else 0
+        )
     return path
 
 
@@ -135,9 +137,7 @@ def consolidated(folder: Path, size: int) -> dict[str, object]:
     store = store_at(folder, size)
     reports = []
     seconds = seconds_of(
-        lambda: reports.append(
-            consolidate(store, clock=SystemClock(), progress=SilentProgress(), holder="benchmark")
-        )
+        lambda: reports.append(consolidate(store, clock=SystemClock(), progress=SilentProgress(), holder="benchmark"))
     )
     return {"seconds": seconds, "episodes": reports[0].episodes}
 
@@ -149,7 +149,9 @@ def brief(folder: Path, size: int) -> dict[str, object]:
 
     store = store_at(folder, size)
     with sqlite3.connect(folder / f"store-{size}.db") as database:
-        urns = [row[0] for row in database.execute("SELECT urn FROM entity WHERE kind = 'dataset' ORDER BY id LIMIT 220")]
+        urns = [
+            row[0] for row in database.execute("SELECT urn FROM entity WHERE kind = 'dataset' ORDER BY id LIMIT 220")
+        ]
         episodes = database.execute("SELECT count(*) FROM episode").fetchone()[0]
     when = When(now=SystemClock().now())
     took = []

@@ -15,9 +15,9 @@ class HttpPageProbe:
 
     def check(self, url: str) -> None:
         """Fetch the page once. Raises CatalogError when it does not answer with success."""
-        request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})  # noqa: S310 - http(s) by settings
+        request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S):  # noqa: S310
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S):
                 return
         except (urllib.error.URLError, OSError, ValueError) as error:
             reason = getattr(error, "reason", error)

@@ -17,6 +17,7 @@ from palimpsest.core.aspects.aspect import (
     is_empty,
     members_of,
     set_value,
+    squeeze,
 )
 from palimpsest.core.episode import Ground, Kind
 from palimpsest.core.ids import CellId, Digest
@@ -195,14 +196,13 @@ def apply_patches(
                 touched[slot] = patch.value
             continue
         members = set(members_of(before))
+        named = tuple(squeeze(part) for part in patch.member)
         if patch.op == "remove":
             if not members:
                 continue
-            members = {member for member in members if member[: len(patch.member)] != patch.member}
+            members = {member for member in members if member[: len(named)] != named}
         else:
-            members = {member for member in members if not _replaces(patch.aspect, member, patch.member)} | {
-                patch.member
-            }
+            members = {member for member in members if not _replaces(patch.aspect, member, named)} | {named}
         gone.discard(slot)
         touched[slot] = set_value(frozenset(members), at_least=before is None or is_at_least(before))
     return touched, gone

@@ -1,4 +1,4 @@
-"""Beliefs: what is held about one (source, entity, aspect, key), as numbered versions. Here: states, and what is current."""
+"""Beliefs: what is held about one (source, entity, aspect, key), as numbered versions; what is current."""
 
 from __future__ import annotations
 

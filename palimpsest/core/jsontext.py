@@ -10,7 +10,7 @@ from palimpsest.core.aspects.aspect import Json
 
 
 def dumps(value: Json) -> bytes:
-    """UTF-8 JSON with sorted keys. Values orjson refuses (huge integers, lone surrogates) are written by the slow way."""
+    """UTF-8 JSON with sorted keys. What orjson refuses (huge integers, lone surrogates) is written the slow way."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:

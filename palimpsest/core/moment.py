@@ -28,7 +28,7 @@ def to_datetime(moment: Moment) -> datetime:
 
 
 def parse(text: str, *, end_of_day: bool = False) -> Moment:
-    """A moment from ISO 8601 text; without a zone it is UTC. A bare date is its start, or with `end_of_day` its last ms.
+    """A moment from ISO 8601 text; UTC without a zone. A bare date is its start, or with `end_of_day` its last ms.
 
     Raises UsageError when the text is no date.
     """

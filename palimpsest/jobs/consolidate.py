@@ -1,7 +1,7 @@
 """consolidate: turn pending episodes into versions of beliefs, entity by entity, by the rules' judgement.
 
-Several consolidators can work at once: each leases entities, and checks its leases again in the commit. An episode counts
-as consolidated only in the transaction that writes the verdict on it.
+Several consolidators can work at once: each leases entities, and checks its leases again in the commit. An episode
+counts as consolidated only in the transaction that writes the verdict on it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from palimpsest.core.aspects import ASPECTS, RULES
 from palimpsest.core.belief import State, Version
+from palimpsest.core.entity import short_name
 from palimpsest.core.episode import Kind
 from palimpsest.core.ids import EntityId, Ids
 from palimpsest.core.jsontext import loads
@@ -18,7 +19,7 @@ from palimpsest.core.lineage import LINEAGE_ASPECTS, upstreams_named
 from palimpsest.core.moment import Moment
 from palimpsest.core.reconcile import Closed, Opened, Verdict, VerdictKind, reconcile
 from palimpsest.ports import Clock, Progress
-from palimpsest.store import pending, runs, versions
+from palimpsest.store import pending, readings, runs, versions
 from palimpsest.store.engine import Connection, Store
 from palimpsest.store.pending import Cluster
 from palimpsest.store.runs import Lease
@@ -174,8 +175,9 @@ class _Consolidation:
             judged = self.judge(entities)
             self.counts["entities"] += len(entities)
             self.count(judged)
+            urns = self.store.read(lambda c, e=entities: readings.urns_of(c, e))  # type: ignore[misc]
             for cluster, verdicts, current in judged:
-                self.say(cluster, verdicts, current)
+                self.say(short_name(urns[cluster.entity]), cluster, verdicts, current)
             after = EntityId(entities[-1][:8] + b"\xff" * 8)
 
     def count(self, judged: list[tuple[Cluster, list[Verdict], Version | None]]) -> None:
@@ -186,7 +188,7 @@ class _Consolidation:
             for verdict in verdicts:
                 self.verdicts[verdict.kind.value] += 1
 
-    def say(self, cluster: Cluster, verdicts: list[Verdict], current: Version | None) -> None:
+    def say(self, name: str, cluster: Cluster, verdicts: list[Verdict], current: Version | None) -> None:
         """Keep what would be written as lines, the first thousand."""
         before = loads(current.value) if current is not None and current.value is not None else None
         for verdict in verdicts:
@@ -194,7 +196,7 @@ class _Consolidation:
             after = loads(value) if value is not None else None
             if verdict.kind is not VerdictKind.OPEN and len(self.planned) < 1_000:
                 said = ASPECTS[cluster.aspect].say_change(cluster.key, before, after)
-                self.planned.append(f"{verdict.kind.value}: {said}")
+                self.planned.append(f"{name}: {said} ({verdict.kind.value})")
             before = after
 
 

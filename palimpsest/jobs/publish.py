@@ -6,6 +6,7 @@ Nothing is written where nothing changed: a label moves only when the revision c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from palimpsest.core.errors import ConfigError
@@ -14,8 +15,6 @@ from palimpsest.core.link import label_of, url_of
 from palimpsest.ports import Clock, LinkWriter, PageProbe
 from palimpsest.store import publications
 from palimpsest.store.engine import Store
-
-_LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")  # noqa: S104 - recognised, not bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +98,18 @@ def _checked(public_url: str | None, *, allow_local: bool) -> str:
             "console.public_url is not set: a link needs an address that people reach",
             "set it in palimpsest.toml, or as PALIMPSEST_CONSOLE__PUBLIC_URL",
         )
-    host = urlsplit(public_url).hostname or ""
-    if not allow_local and any(host == name or host.startswith(name) for name in _LOOPBACK):
+    if not allow_local and _is_local(urlsplit(public_url).hostname or ""):
         raise ConfigError(
             f"console.public_url is {public_url}: nobody else reaches this machine's own address",
             "set the public address, or publish with --allow-local",
         )
     return public_url
+
+
+def _is_local(host: str) -> bool:
+    """Whether a host is this machine for everybody."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified

@@ -1,7 +1,7 @@
 """scan: read a source once, write down only what differs from its baseline.
 
-read (into the spool) → plan (what differs) → apply (in transactions that each renew the lease). Nothing is written before
-the reading is whole; no belief is touched.
+read (into the spool) → plan (what differs) → apply (in transactions that each renew the lease). Nothing is written
+before the reading is whole; no belief is touched.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from palimpsest.core.aspects import ASPECTS, RULES, existence
 from palimpsest.core.aspects.aspect import Impact, Json, members_of
 from palimpsest.core.baseline import GONE, Difference, Held, apply_patches, compare, keyed, removed
 from palimpsest.core.coverage import Coverage
-from palimpsest.core.entity import kind_of, platform_of
+from palimpsest.core.entity import kind_of, platform_of, short_name
 from palimpsest.core.episode import Ground, Kind
 from palimpsest.core.errors import LeaseHeldError, MassChangeError, StoreError, UsageError
 from palimpsest.core.ids import Digest, EntityId
@@ -120,7 +120,7 @@ def scan_under(
     return work.run(), work.run_values()
 
 
-class released_on_failure:  # noqa: N801 - reads as a phrase where it is used
+class released_on_failure:
     """Ends a run as failed, or stopped, when the block raises."""
 
     def __init__(self, store: Store, lease: Lease, clock: Clock) -> None:
@@ -193,6 +193,7 @@ class _Scan:
         self.by_aspect: Counter[str] = Counter()
         self.ending: dict[tuple[str, str], int] = {}
         self.accepted: dict[str, int] = {}
+        self.planned: list[tuple[EntityId, str]] = []
         self.planned_lines: list[str] = []
         self.read_at, self.read_at_from = self.started_at, "now"
         self.complete = False
@@ -217,6 +218,7 @@ class _Scan:
                 self.plan_unlisted(spool)
             self.guard()
             self.apply(spool)
+            self.name_planned(spool)
         self.progress.done()
         return self.report(entities, unchanged)
 
@@ -314,7 +316,7 @@ class _Scan:
         spool.drop_entities(outside)
 
     def choose_time(self) -> tuple[Moment, str]:
-        """The time of the reading, and where it comes from. Raises UsageError for an `--at` that is older than the last."""
+        """The time of the reading, and where it comes from. Raises UsageError for an `--at` before the last."""
         last = self.last.read_at if self.last else None
         now = self.clock.now()
         at = self.request.at
@@ -374,7 +376,7 @@ class _Scan:
         return part.digest if part.digest is not None and not part.patches else self._part_digest(b"patched")
 
     def differences(self, part: SpooledPart, held: list[Held]) -> tuple[list[Difference], Stamp]:
-        """What a raw aspect says differently from what is held; nothing, and a failure counted, when it cannot be read."""
+        """What a raw aspect says differently from what is held; nothing, and a failure, when it cannot be read."""
         try:
             found, stamp, gone = self.stated(part, held)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -470,8 +472,9 @@ class _Scan:
         total = sum(by_platform[platform] for platform in over)
         of = sum(held.get(platform, 0) for platform in over)
         run = self.lease.run.hex()[:12] if self.lease else "RUN"
+        where = ", ".join(platform or "no platform" for platform in sorted(over))
         error = MassChangeError(
-            f"this reading would end {total} of {of} cells on {', '.join(p or 'no platform' for p in sorted(over))}: {named}",
+            f"this reading would end {total} of {of} cells on {where}: {named}",
             f"nothing was written; if the catalog really lost them: --accept-mass-change {run}",
         )
         error.ending = dict(by_platform)  # type: ignore[attr-defined]
@@ -532,9 +535,7 @@ class _Scan:
     ) -> bool:
         """The rows of a raw aspect that was never held; whether it is held from now on."""
         differences, stamp = self.differences(part, [])
-        if not differences and (
-            part.is_known or part.payload is None or self.failed_last == (part.entity, part.part)
-        ):
+        if not differences and (part.is_known or part.payload is None or self.failed_last == (part.entity, part.part)):
             return False
         batch.entities[part.entity] = part.urn
         for difference in differences:
@@ -548,7 +549,7 @@ class _Scan:
         return True
 
     def is_news(self, part: SpooledPart, difference: Difference, platforms: frozenset[tuple[str, str]]) -> bool:
-        """Whether a new entity is one line of news: it exists, and the source read its platform and scope before (R14)."""
+        """Whether a new entity is one line of news: it exists, in a platform and scope read before (R14)."""
         if part.is_known or self.last is None or not self.last.finished or self.last_scope is None:
             return False
         if difference.value is None or not existence.exists(loads(difference.value)):
@@ -556,7 +557,7 @@ class _Scan:
         known = (kind_of(part.urn) or "", platform_of(part.urn)) in platforms
         return known and self.last_scope.admits(part.urn) and self.last_scope.domains == self.request.scope.domains
 
-    def add_difference(  # noqa: PLR0913 - one row has so many sides
+    def add_difference(
         self,
         batch: readings.Batch,
         entity: EntityId,
@@ -584,7 +585,7 @@ class _Scan:
         if difference.kind is None:
             return 0
         baseline = baseline if is_new else self.is_baseline(difference)
-        self.count(difference, baseline)
+        self.count(entity, difference, baseline)
         if self.lease is not None:
             batch.episodes.append(
                 (
@@ -608,12 +609,12 @@ class _Scan:
         return 1 if held is None or held.value is None else 0
 
     def is_baseline(self, difference: Difference) -> bool:
-        """Whether a first cell in a known raw aspect is no change: the rules, or what was ignored, changed since (R14)."""
+        """Whether a first cell in a known raw aspect is no change: rules or what is ignored changed (R14)."""
         if difference.kind is not Kind.FIRST or self.last is None or self.last_scope is None:
             return difference.kind is Kind.FIRST and self.last is None
         return self.last.rules != RULES or self.last_scope.ignores(difference.aspect, difference.key)
 
-    def count(self, difference: Difference, baseline: bool) -> None:
+    def count(self, entity: EntityId, difference: Difference, baseline: bool) -> None:
         """Count an episode."""
         self.counted["written"] += 1
         self.by_aspect[difference.aspect] += 1
@@ -627,10 +628,17 @@ class _Scan:
         held = difference.held
         if held is not None and held.value is not None:
             self.counted["contradicting"] += 1
-        if self.request.dry_run and len(self.planned_lines) < 1_000:
+        if self.request.dry_run and len(self.planned) < 1_000:
             before = loads(held.value) if held is not None and held.value is not None else None
             after = loads(difference.value) if difference.value is not None else None
-            self.planned_lines.append(ASPECTS[difference.aspect].say_change(difference.key, before, after))
+            self.planned.append((entity, ASPECTS[difference.aspect].say_change(difference.key, before, after)))
+
+    def name_planned(self, spool: Spool) -> None:
+        """Put the entity's name before what a dry run found of it."""
+        unlisted = [entity for entity, _ in self.planned if spool.urn(entity) is None]
+        held = self.store.read(lambda c: readings.urns_of(c, unlisted)) if unlisted else {}
+        for entity, said in self.planned:
+            self.planned_lines.append(f"{short_name(spool.urn(entity) or held[entity])}: {said}")
 
     def written(self, batch: readings.Batch, *, last: bool = False) -> readings.Batch:
         """Write a batch when it is full; the batch to go on with."""

@@ -140,7 +140,7 @@ def _current_units(
 ) -> list[_Ranked]:
     """One unit for each slot: sources that differ about it stand in one unit, those that agree share a statement."""
     slots: dict[tuple[str, str], dict[bytes, list[Remembered]]] = {}
-    for one in now:
+    for one in sorted(now, key=lambda version: version.source):
         if one.aspect == EXISTENCE and existence.exists(loads(one.value)) and len(chains[one.belief]) == 1:
             continue  # that it is there goes without saying
         form = dumps(ASPECTS[one.aspect].canonical(loads(one.value))) if many else b""
@@ -218,7 +218,7 @@ def _last_units(versions: Sequence[Remembered], when: When) -> list[_Ranked]:
 def _readers(connection: Connection, ids: Ids, named: Sequence[Named], when: When) -> dict[bytes, list[Unit]]:
     """One unit for each entity that others are made from, with the beliefs that say so."""
     below: dict[bytes, dict[bytes, BeliefId]] = {}
-    for edge in answers.edges_from(connection, [entity.id for entity in named]):
+    for edge in lineage.edges_below(connection, ids, named, when):
         if edge.downstream != edge.upstream:
             below.setdefault(edge.upstream, {}).setdefault(edge.downstream, edge.belief)
     around = [one for readers in below.values() for one in readers]

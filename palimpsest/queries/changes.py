@@ -95,6 +95,7 @@ class GroupView:
     aspect: str
     key: str
     urns: tuple[str, ...]
+    downstream: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +127,7 @@ class _Row:
     valid_from: Moment
     valid_after: Moment | None
     siblings: list[Changed]
-    downstream: int | None = None
+    below: frozenset[EntityId] | None = None
     hint: str = ""
 
 
@@ -337,8 +338,7 @@ class _Changes:
         below = Downstream(self.connection, self.ids, seeds, self.when)
         for row in breaking:
             own = {row.row.entity, *(sibling.entity for sibling in row.siblings)}
-            reached = set().union(*(below.of(node) for node in _seeds(row)))
-            row.downstream = len(reached - own)
+            row.below = frozenset().union(*(below.of(node) for node in _seeds(row))) - own
 
     def worded(self, rows: Sequence[_Row]) -> list[ChangeView]:
         """The rows as they are shown."""
@@ -358,7 +358,7 @@ class _Changes:
             if len(positions) < _GROUPED_FROM:
                 lines += [(positions[0], views[position].line) for position in positions]
                 continue
-            group = _group([views[position] for position in positions])
+            group = _group([rows[position] for position in positions], [views[position] for position in positions])
             groups.append(group)
             lines.append((positions[0], group.line))
         return groups, [line for _, line in sorted(lines, key=lambda one: one[0])]
@@ -389,7 +389,7 @@ def _view(row: _Row, *, among: Mapping[str, int], many_sources: bool) -> ChangeV
         what=_subject(row, among),
         said=row.said,
         is_breaking=seen.impact is Impact.BREAKING,
-        downstream=row.downstream,
+        downstream=len(row.below) if row.below is not None else None,
         when=when,
         by=by,
         hint=row.hint,
@@ -414,7 +414,7 @@ def _view(row: _Row, *, among: Mapping[str, int], many_sources: bool) -> ChangeV
         run=seen.run.hex(),
         belief=belief_ref(one.belief),
         ref=short_ref(one.belief),
-        downstream=row.downstream,
+        downstream=len(row.below) if row.below is not None else None,
         hint=row.hint,
         baseline=seen.baseline,
     )
@@ -435,18 +435,22 @@ def _subject(row: _Row, among: Mapping[str, int]) -> str:
     return f"{said} ({platform})" if platform and among.get(short_name(one.urn), 0) > 1 else said
 
 
-def _group(views: Sequence[ChangeView]) -> GroupView:
+def _group(rows: Sequence[_Row], views: Sequence[ChangeView]) -> GroupView:
     first = views[0]
     urns = tuple(dict.fromkeys(urn for view in views for urn in (view.urn, *view.siblings)))
     what = say.what(first.aspect, first.key) if ASPECTS[first.aspect].paths else ""
     said = f"{what}: {first.said.removeprefix('column ')}" if what else first.said
-    downstream = [view.downstream for view in views if view.downstream is not None]
+    downstream: int | None = None
     if first.impact == Impact.BREAKING.word:
-        said += f" (breaking, up to {max(downstream)} downstream)" if downstream else " (breaking)"
+        own = {one.entity for row in rows for one in (row.row, *row.siblings)}
+        downstream = len(frozenset().union(*(row.below or () for row in rows)) - own)
+        said += f" (breaking, {downstream} downstream)"
     line = f"{said} on {say.entities(len(urns), urns)}: {say.list_of([short_name(urn) for urn in urns])}"
     if first.by and len({view.by for view in views}) == 1:
         line += f", by {first.by}"
-    return GroupView(line=line, impact=first.impact, aspect=first.aspect, key=first.key, urns=urns)
+    return GroupView(
+        line=line, impact=first.impact, aspect=first.aspect, key=first.key, urns=urns, downstream=downstream
+    )
 
 
 def _weight(row: _Row) -> tuple[object, ...]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from palimpsest.core.ids import EntityId, Ids
+from palimpsest.core.jsontext import loads
+from palimpsest.core.lineage import LINEAGE_ASPECTS, upstreams_named
 from palimpsest.core.paths import simple_path
 from palimpsest.queries.held import EXISTENCE, Presence, When
 from palimpsest.store import answers
-from palimpsest.store.answers import Edge
+from palimpsest.store.answers import Edge, Named
 from palimpsest.store.engine import Connection
 
 # (entity, column): the column is empty for the whole entity.
@@ -20,17 +22,36 @@ Node = tuple[EntityId, str]
 
 def presence_of(connection: Connection, ids: Ids, entities: Sequence[EntityId], when: When) -> Presence:
     """When entities exist, by what every source says, in one set of statements."""
-    sources = answers.source_names(connection)
-    wanted = [ids.belief(entity, source, EXISTENCE, "") for entity in entities for source in sources]
-    return Presence(answers.versions_of_beliefs(connection, wanted), when)
+    return _presence(connection, ids, entities, answers.source_names(connection), when)
 
 
 def existing(connection: Connection, ids: Ids, entities: Iterable[EntityId], when: When) -> set[EntityId]:
     """Those of the entities that exist, by any source that speaks of them."""
     wanted = list(dict.fromkeys(entities))
     sources = answers.source_names(connection)
-    presence = presence_of(connection, ids, wanted, when)
+    presence = _presence(connection, ids, wanted, sources, when)
     return {entity for entity in wanted if presence.exists_for_any(entity, sources)}
+
+
+def _presence(
+    connection: Connection, ids: Ids, entities: Sequence[EntityId], sources: Sequence[str], when: When
+) -> Presence:
+    beliefs = [ids.belief(entity, source, EXISTENCE, "") for entity in entities for source in sources]
+    return Presence(answers.versions_of_beliefs(connection, beliefs), when)
+
+
+def edges_below(connection: Connection, ids: Ids, named: Sequence[Named], when: When) -> list[Edge]:
+    """What is made from the given entities at the time asked about. The past is read off the versions of lineage."""
+    if when.is_now:
+        return answers.edges_from(connection, [entity.id for entity in named])
+    found = []
+    for entity in named:
+        for version in answers.versions_naming(connection, sorted(LINEAGE_ASPECTS), entity.urn):
+            if when.knows(version) and when.holds(version):
+                for urn, column in sorted(upstreams_named(version.aspect, loads(version.value))):
+                    if urn == entity.urn:
+                        found.append(Edge(entity.id, column, version.entity, version.key, version.belief))
+    return found
 
 
 class Downstream:

@@ -119,7 +119,7 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
     def view(one: Remembered) -> BeliefView:
         return held.belief_view(one, entity.urn, held.revisions(chains[one.belief], one.number))
 
-    known = list(dict.fromkeys(one.source for one in versions if when.knows(one)))
+    known = sorted({one.source for one in versions if when.knows(one)})
     exists = presence.exists_for_any(entity.id, known)
     views = {one.belief: view(one) for one in now}
     listed = sorted((one for one in now if one.aspect not in _APART), key=_rank)
@@ -219,7 +219,8 @@ def _neighbours(
     for one in now:
         if one.aspect == "upstreams":
             above.update((ids.entity(member[0]), member[0]) for member in members_of(loads(one.value)))
-    below = [edge.downstream for edge in answers.edges_from(connection, [entity.id]) if edge.downstream != entity.id]
+    below = [edge.downstream for edge in lineage.edges_below(connection, ids, [entity], when)]
+    below = [one for one in below if one != entity.id]
     around = list(dict.fromkeys([*above, *below]))
     here = lineage.existing(connection, ids, around, when)
     named = answers.entities_by_id(connection, around)
@@ -242,7 +243,7 @@ def _by_name(neighbour: NeighbourView) -> tuple[str, str]:
 def _disagreements(now: Sequence[Remembered], views: Mapping[BeliefId, BeliefView]) -> tuple[DisagreementView, ...]:
     """The slots about which sources differ, by their canonical forms."""
     slots: dict[tuple[int, str, str], list[Remembered]] = {}
-    for one in now:
+    for one in sorted(now, key=_rank):
         slots.setdefault((ASPECTS[one.aspect].rank, one.aspect, one.key), []).append(one)
     found = []
     for (_, aspect, key), said in sorted(slots.items()):

@@ -160,6 +160,12 @@ def versions_of_beliefs(connection: sa.Connection, beliefs: Sequence[BeliefId]) 
     return found
 
 
+def versions_naming(connection: sa.Connection, aspects: Sequence[str], text: str) -> list[Remembered]:
+    """Every version of these aspects whose value has a text in it, by belief and number. Walks the whole store."""
+    statement = _versions().where(cell.c.aspect.in_(aspects), episode.c.value.contains(text, autoescape=True))
+    return [_remembered(row) for row in connection.execute(statement.order_by(version.c.belief_id, version.c.number))]
+
+
 class Listing(NamedTuple):
     """What a listing of versions is narrowed to; None or empty means all."""
 

@@ -96,7 +96,7 @@ def sources(connection: sa.Connection) -> list[SourceRow]:
 def rows_by_table(connection: sa.Connection) -> dict[str, int]:
     """How many rows each table has."""
     return {
-        table.name: int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
+        str(table.name): int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
         for table in metadata.sorted_tables
     }
 

@@ -1,6 +1,7 @@
 """Bringing a store's tables to the schema of this version, by the Alembic revisions that ship with it.
 
-The embedded default migrates itself; a server is migrated by `palimpsest db upgrade`, and jobs refuse one that is behind.
+The embedded default migrates itself; a server is migrated by `palimpsest db upgrade`, and jobs refuse
+one that is behind.
 """
 
 from __future__ import annotations
@@ -73,8 +74,7 @@ def upgrade(store: Store, *, now: Moment, secret: bytes | None = None) -> Migrat
             before = store.write(_upgrade)
         else:
             with store.translated(), store.engine.connect() as connection:
-                connection = connection.execution_options(isolation_level="AUTOCOMMIT")
-                before = _upgrade(connection)
+                before = _upgrade(connection.execution_options(isolation_level="AUTOCOMMIT"))
     store.write(lambda connection: _set_up(connection, now, secret))
     return before
 

@@ -38,7 +38,7 @@ def count_pending(connection: sa.Connection) -> int:
 
 
 def claim(connection: sa.Connection, *, holder: str, now: Moment, after: EntityId, most: int) -> list[EntityId]:
-    """Lease the next entities with pending episodes that nobody else holds; about `most` episodes' worth, in id order."""
+    """Lease the next entities with pending episodes that nobody else holds: about `most` episodes' worth, by id."""
     rows = connection.execute(
         sa.select(cell.c.entity_id)
         .join(episode, episode.c.cell_id == cell.c.id)

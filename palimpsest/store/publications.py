@@ -1,4 +1,4 @@
-"""What a publication needs: each dataset's label as counted from rows, and what was published before. Statements only."""
+"""What a publication needs: each dataset's label as counted from rows, and what was published. Statements only."""
 
 from __future__ import annotations
 

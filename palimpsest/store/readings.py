@@ -1,4 +1,4 @@
-"""What a scan asks of the store and writes to it: raw aspects, cells, episodes. Statements only; no belief is touched."""
+"""What a scan asks of the store and writes to it: raw aspects, cells, episodes. No belief is touched."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _r6(connection: sa.Connection, store: Store) -> Counted:
 
 
 def _r7(connection: sa.Connection, store: Store) -> Counted:
-    """One current version a belief; numbers without gaps; a superseded version names its successor and why; no cycle."""
+    """One current version a belief; numbers without gaps; a superseded one names its successor and why; no cycle."""
     several = connection.execute(
         sa.select(version.c.belief_id, sa.func.count())
         .where(version.c.state == "current")

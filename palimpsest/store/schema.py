@@ -1,4 +1,4 @@
-"""The one schema: every table, and the constraints that carry the rules. Statements live in the modules beside this one.
+"""The one schema: every table, and the constraints that carry the rules. Statements are in the modules beside it.
 
 Times are whole milliseconds since 1970 UTC. Values are canonical JSON text as read. Ids are explained in core.ids.
 """
@@ -45,7 +45,7 @@ source = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The lease on a source IS its running row (R1). `written` counts the run's episodes and is kept exact with every commit.
+# The lease on a source IS its running row (R1). `written` counts the run's episodes, exact with every commit.
 run = sa.Table(
     "run",
     metadata,
@@ -106,7 +106,7 @@ part = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Level 2: one cell, and the number of its last episode, which holds the value. An empty digest: nothing is held any more.
+# Level 2: one cell, and the number of its last episode, which holds the value. An empty digest: nothing is held.
 cell = sa.Table(
     "cell",
     metadata,

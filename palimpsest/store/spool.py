@@ -25,7 +25,8 @@ CREATE TABLE held (entity BLOB NOT NULL, part TEXT NOT NULL, digest BLOB NOT NUL
     cells INTEGER NOT NULL,
     PRIMARY KEY (entity, part)) WITHOUT ROWID;
 CREATE TABLE seen (entity BLOB PRIMARY KEY, urn TEXT NOT NULL, clash TEXT) WITHOUT ROWID;
-CREATE TABLE reading (entity BLOB NOT NULL, part TEXT NOT NULL, digest BLOB NOT NULL, payload BLOB, catalog_run TEXT,
+CREATE TABLE reading (entity BLOB NOT NULL, part TEXT NOT NULL, digest BLOB, payload BLOB, catalog_run TEXT,
+    patched INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (entity, part)) WITHOUT ROWID;
 CREATE TABLE patch (entity BLOB NOT NULL, part TEXT NOT NULL, number INTEGER NOT NULL, payload BLOB NOT NULL,
     catalog_run TEXT, PRIMARY KEY (entity, part, number)) WITHOUT ROWID;
@@ -128,7 +129,7 @@ class Spool:
         self._held = _HeldDigests()
         self._has_changed = False
         self._seeing: list[tuple[bytes, str]] = []
-        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000", "temp_store = MEMORY"):
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000"):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.executescript(_SCHEMA)
         self._db.execute("BEGIN")
@@ -182,6 +183,10 @@ class Spool:
         self._patched.add((entity, part))
         self._patches += 1
         self._db.execute(
+            "INSERT INTO reading (entity, part, patched) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET patched = 1",
+            (entity, part),
+        )
+        self._db.execute(
             "INSERT INTO patch VALUES (?, ?, ?, ?, ?)", (entity, part, self._patches, payload, catalog_run)
         )
 
@@ -214,7 +219,7 @@ class Spool:
             for (digest,) in self._db.execute("SELECT digest FROM held WHERE entity = ?", row):
                 self._held.unmark(digest)
         for table in ("reading", "patch", "seen"):
-            self._db.executemany(f"DELETE FROM {table} WHERE entity = ?", rows)  # noqa: S608 - a fixed list of tables
+            self._db.executemany(f"DELETE FROM {table} WHERE entity = ?", rows)
 
     # --- reading it back ----------------------------------------------------------------------------------------
 
@@ -224,6 +229,11 @@ class Spool:
             "SELECT urn, clash FROM seen WHERE clash IS NOT NULL LIMIT 1"
         ).fetchone()
         return row
+
+    def urn(self, entity: bytes) -> str | None:
+        """The URN of an entity that the reading lists."""
+        row = self._db.execute("SELECT urn FROM seen WHERE entity = ?", (entity,)).fetchone()
+        return str(row[0]) if row is not None else None
 
     def entity_count(self) -> int:
         """How many entities the reading lists."""
@@ -242,17 +252,17 @@ class Spool:
     def covered(self) -> Iterator[int]:
         """The ordinals of the held raw aspects that this reading states whole."""
         yield from self._held.marked()
-        for (ordinal,) in self._db.execute("SELECT h.ordinal FROM reading r JOIN held h USING (entity, part)"):
+        for (ordinal,) in self._db.execute(
+            "SELECT h.ordinal FROM reading r JOIN held h USING (entity, part) WHERE r.digest IS NOT NULL"
+        ):
             yield ordinal
 
     def unchanged_cells(self) -> int:
         """How many live cells the raw aspects feed whose digest is the held one."""
         count = self._held.marked_cells()
         rows = self._db.execute(
-            "SELECT h.digest, h.cells, r.entity IS NOT NULL AND r.payload IS NULL AND p.entity IS NULL "
-            "FROM (SELECT entity, part FROM reading UNION SELECT entity, part FROM patch) k "
-            "JOIN held h USING (entity, part) LEFT JOIN reading r USING (entity, part) "
-            "LEFT JOIN (SELECT DISTINCT entity, part FROM patch) p USING (entity, part)"
+            "SELECT h.digest, h.cells, r.payload IS NULL AND NOT r.patched "
+            "FROM reading r JOIN held h USING (entity, part)"
         )
         for digest, cells, is_unchanged in rows:
             is_marked = self._held.is_marked(digest)
@@ -293,16 +303,13 @@ class Spool:
         held = "IS NULL" if new else "IS NOT NULL"
         rows = self._db.execute(
             f"""
-            SELECT s.entity, s.urn, k.part, r.digest, r.payload, coalesce(r.catalog_run, ''), h.ordinal,
-                EXISTS (SELECT 1 FROM held e WHERE e.entity = k.entity)
-            FROM (SELECT entity, part FROM reading WHERE payload IS NOT NULL
-                  UNION SELECT entity, part FROM patch) k
-            JOIN seen s ON s.entity = k.entity
-            LEFT JOIN reading r ON r.entity = k.entity AND r.part = k.part
-            LEFT JOIN held h ON h.entity = k.entity AND h.part = k.part
-            WHERE h.entity {held}
-            ORDER BY k.entity, k.part
-            """  # noqa: S608 - one of two fixed words
+            SELECT r.entity, s.urn, r.part, r.digest, r.payload, coalesce(r.catalog_run, ''), h.ordinal,
+                EXISTS (SELECT 1 FROM held e WHERE e.entity = r.entity)
+            FROM reading r CROSS JOIN seen s ON s.entity = r.entity
+            LEFT JOIN held h ON h.entity = r.entity AND h.part = r.part
+            WHERE (r.payload IS NOT NULL OR r.patched) AND h.entity {held}
+            ORDER BY r.entity, r.part
+            """
         )
         for entity, urn, part, digest, payload, run, ordinal, is_known in rows:
             patches: tuple[tuple[bytes, str], ...] = ()
@@ -326,4 +333,4 @@ class Spool:
     def planned(self) -> Iterator[PlannedPart]:
         """What was planned, by entity."""
         for (plan,) in self._db.execute("SELECT plan FROM planned ORDER BY entity, part"):
-            yield PlannedPart(*pickle.loads(plan))  # noqa: S301 - written by this very process
+            yield PlannedPart(*pickle.loads(plan))

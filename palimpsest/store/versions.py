@@ -13,7 +13,6 @@ from palimpsest.core.moment import Moment
 from palimpsest.store.bulk import Row, execute_many
 from palimpsest.store.schema import edge, entity, episode, evidence, version
 
-
 OPENED = (
     "belief_id",
     "number",

@@ -1,4 +1,4 @@
-"""Form is no fact: new stamps, another order, other spellings of nothing, and other canonical rules write no episode."""
+"""Form is no fact: new stamps, another order, other empty spellings, other canonical rules write no episode."""
 
 from __future__ import annotations
 

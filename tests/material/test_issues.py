@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.needs_shared("reads reported cases"), pytest.mark.xdis
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,db.s.orders,PROD)"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cases(shared):
     """Case id → case."""
     with (shared / "data" / "issues" / "dev.jsonl").open(encoding="utf-8") as file:
@@ -43,7 +43,7 @@ def told(cases, memory):
 
 
 def _records(step):
-    """The records of a step. What is no record stands beside one that is, as in a real file; alone it is no metadata."""
+    """The records of a step. What is no record stands beside one that is, as in real files; alone it is no metadata."""
     records = step if isinstance(step, list) else [step]
     return records if any("entityUrn" in one for one in records) else [mcp(ORDERS, "status", status()), *records]
 
@@ -238,7 +238,7 @@ def test_link_twice():
 
 
 def test_lineage_truncated(told, memory):
-    """Paging a server's answer waits for that source; a record that is no whole statement is counted and says nothing."""
+    """Paging a server's answer waits for that source; a record that is no statement is counted and says nothing."""
     whole, cut = told("lineage-truncated")
     assert (cut.written, cut.records_failed, cut.records_used) == (0, 1, 1)
     assert len(memory.current()[ORDERS, "upstreams", ""]) == 120
@@ -266,7 +266,7 @@ def test_wide_5k(shared, memory):
 
 
 def test_category_renamed(memory):
-    """Reading change events waits for that source. In files the two spellings of a role are one, and none is dropped."""
+    """Reading change events waits for that source. In files two spellings of a role are one; none is dropped."""
     stated = {"owners": [{"owner": "urn:li:corpuser:ann", "type": "TECHNICAL_OWNER"}]}
     spelled = {
         "owners": [

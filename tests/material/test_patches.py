@@ -30,9 +30,7 @@ def upstream(op: str, urn: str):
 def column_lineage(op: str, own: str, urn: str, path: str):
     """A PATCH of one source column of one column."""
     down, up = (f"urn:li:schemaField:({of},{column})" for of, column in ((URN, own), (urn, path)))
-    return patch(
-        URN, "upstreamLineage", (op, f"/fineGrainedLineages/NONE/{down}/NONE/{up}", {"confidenceScore": 1.0})
-    )
+    return patch(URN, "upstreamLineage", (op, f"/fineGrainedLineages/NONE/{down}/NONE/{up}", {"confidenceScore": 1.0}))
 
 
 def held(memory, aspect: str, key: str = ""):
@@ -155,7 +153,9 @@ def test_properties_come_change_and_go_by_name(memory):
     assert (held(memory, "property", "a"), held(memory, "property", "b/c")) == ("3", "2")
     assert report.unused_patches == {"datasetProperties /name": 1}
 
-    report = memory.remember([patch(URN, "datasetProperties", ("remove", "/customProperties/a", None))], at="2026-01-03")
+    report = memory.remember(
+        [patch(URN, "datasetProperties", ("remove", "/customProperties/a", None))], at="2026-01-03"
+    )
 
     (gone,) = memory.changes(report.run)
     assert (gone.kind, gone.key, gone.ground) == ("removed", "a", "patch")

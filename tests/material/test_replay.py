@@ -1,8 +1,8 @@
 """Six years of one company's catalog, 150 datasets in 30 checkpoints, against the exact truth.
 
-What must be held is derived here from the plain JSON of the checkpoints, without the code under test: a value holds from
-the checkpoint that first states it to the one that states another, while the dataset exists. A checkpoint that does not
-state a raw aspect of a dataset says nothing of it.
+What must be held is derived here from the plain JSON of the checkpoints, without the code under test: a value holds
+from the checkpoint that first states it to the one that states another, while the dataset exists. A checkpoint that
+does not state a raw aspect of a dataset says nothing of it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _read(path, at: int, document) -> Checkpoint:
     return Checkpoint(path, at, exists, stated)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def replay(shared, document, new_memory) -> Replay:
     """Every checkpoint scanned, scanned again, and consolidated, in order, at its own time."""
     folder = shared / "data" / "replay" / "mcp_checkpoints"
@@ -146,7 +146,7 @@ def replay(shared, document, new_memory) -> Replay:
     return told
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def expected(replay) -> dict[Slot, list[Span]]:
     """(URN, aspect, key) → (value, from, to) of every span in which the checkpoints say that it held."""
     parts: dict[Slot, str] = {}
@@ -171,7 +171,7 @@ def expected(replay) -> dict[Slot, list[Span]]:
     return {slot: found for slot, found in spans.items() if found}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def held(replay) -> dict[Slot, list[Span]]:
     """The same spans as the versions tell them, clipped by the existence of their dataset."""
     existence: dict[str, list[tuple[int, int]]] = defaultdict(list)

@@ -52,7 +52,7 @@ class Told:
     files: list[Any]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def told(shared, document, lines, new_memory):
     """Every series, scanned and consolidated version by version at its commit's time, and compared with its truth."""
     return {name: _tell(shared / "data" / "series" / name, document, lines, new_memory()) for name in SERIES}

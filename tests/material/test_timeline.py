@@ -76,7 +76,7 @@ class Row:
         return f"| {self.test} | {self.version} | {self.theirs} | {self.ours} | {'; '.join(reasons)} |"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def rows(shared, document, new_memory):
     """Every version of every test."""
     folder = shared / "data" / "oracle_datahub_timeline"

@@ -1,4 +1,4 @@
-"""Two tables of up to 7,429 columns in versions: each step adds the columns that the truth names; a missing schema ends none."""
+"""Two tables of up to 7,429 columns: each version adds the columns of the truth; a missing schema ends none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def steps(shared, document, new_memory):
     """Table → its memory, and (truth, report, episodes) of each version in order."""
     tables = defaultdict(list)

@@ -21,6 +21,8 @@ from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skip, Sk
 
 # Members of these lists carry stamps of their own, which the digest of the raw aspect leaves out.
 _STAMPED_LISTS = ("upstreams", "elements", "tags", "terms", "owners")
+# DataHub does not always spell a raw aspect as its class: `editableMlModelProperties` of `EditableMLModelProperties`.
+_SPELLED = {part.casefold(): part for part in (*READERS, *TIME_SERIES)}
 _CHANGE_TYPES = frozenset({"UPSERT", "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE", "PATCH", None})
 
 
@@ -104,7 +106,8 @@ def _snapshot(value: Json, where: str, observed_at: Moment | None, run: str) -> 
             yield Failed(f"{where} {urn}", "an aspect of a snapshot has one name and one value")
             continue
         (name, body_of), *_ = entry.items()
-        yield _aspect(urn, part_of_class(name), body_of, False, where, observed_at, run)
+        part = part_of_class(name)
+        yield _aspect(urn, _SPELLED.get(part.casefold(), part), body_of, False, where, observed_at, run)
 
 
 def _proposal(value: dict[str, Json], where: str, observed_at: Moment | None, run: str) -> RawAspect | Skipped | Failed:

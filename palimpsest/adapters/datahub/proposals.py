@@ -1,4 +1,4 @@
-"""Links as a proposals file: PATCH records that add our link by its URL and touch no other, for `datahub ingest` to apply."""
+"""Links as a proposals file for `datahub ingest`: PATCH records that add our link by its URL and touch no other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ProposalsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.target = f"file:{path.name}"
+        self.target = f"file:{path.resolve()}"
 
     def write(self, links: Iterable[tuple[str, str, str, Moment]]) -> set[str]:
         """Write (URN, URL, label, time), whole or not at all. Returns the URLs that a re-read found exactly once.
@@ -78,7 +78,9 @@ def _url_of(value: Json) -> str | None:
         body = record(record(record(value).get("aspect")).get("json"))
         operations = listing(body.get("patch"))
         operation = record(operations[0]) if len(operations) == 1 else {}
-        if record(value).get("changeType") != "PATCH" or operation.get("op") != "add":
+        if record(value).get("changeType") != "PATCH" or record(value).get("aspectName") != "institutionalMemory":
+            return None
+        if operation.get("op") != "add":
             return None
         return text(record(operation.get("value")).get("url")) or None
     except ValueError:

@@ -41,7 +41,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def stream(path: Path) -> Iterator[Json]:
-    """Every record of one file, in order. Raises CatalogError when it is unreadable, truncated, or not metadata at all."""
+    """Every record of one file, in order. Raises CatalogError when it is unreadable, truncated, or no metadata."""
     try:
         with _open(path) as file:
             yield from _records(file, path)

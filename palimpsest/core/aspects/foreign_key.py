@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
-
 from palimpsest.core.aspects.aspect import Json, compact, fields_of, label_of, quote, record_aspect
 
 
 def _canonical(value: Json) -> Json:
-    """The compact record; the pairs of columns in one order, since their order is form and who goes with whom is not."""
+    """The compact record with its columns in one order: order is form, which column points at which is not."""
     fields = dict(fields_of(compact(value)))
-    own, theirs = (fields.get(name) or [] for name in ("columns", "foreign_columns"))
-    if isinstance(own, list) and isinstance(theirs, list):
-        pairs = sorted(zip_longest(own, theirs, fillvalue=""), key=str)
-        for name, columns in (("columns", own), ("foreign_columns", theirs)):
-            if columns:
-                fields[name] = [pair[name == "foreign_columns"] for pair in pairs][: len(columns)]
+    own, theirs = fields.get("columns"), fields.get("foreign_columns")
+    if isinstance(own, list) and isinstance(theirs, list) and len(own) == len(theirs):
+        pairs = sorted(zip(own, theirs, strict=True), key=str)
+        fields["columns"] = [pair[0] for pair in pairs]
+        fields["foreign_columns"] = [pair[1] for pair in pairs]
     return fields
 
 

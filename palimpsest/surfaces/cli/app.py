@@ -45,36 +45,15 @@ COMMANDS = {
         "Write links to the memory's pages into a proposals file.",
     ),
     "show": ("palimpsest.surfaces.cli.show:show", "Show everything that is held about one entity."),
-    "brief": (
-        "palimpsest.surfaces.cli.brief:brief",
-        "Tell an agent what to know before it touches entities, inside a budget of tokens.",
-    ),
+    "brief": ("palimpsest.surfaces.cli.brief:brief", "Tell an agent what to know of entities, in a token budget."),
     "beliefs": ("palimpsest.surfaces.cli.beliefs:beliefs", "List what is held, each with its id."),
-    "history": (
-        "palimpsest.surfaces.cli.history:history",
-        "Show every version of what is held about an entity, with reasons and evidence.",
-    ),
-    "why": (
-        "palimpsest.surfaces.cli.why:why",
-        "Tell why a belief is held: its versions, and the evidence of each.",
-    ),
-    "changes": (
-        "palimpsest.surfaces.cli.changes:changes",
-        "Tell what changed: what was, what is now, since when and by whom.",
-    ),
-    "noise": (
-        "palimpsest.surfaces.cli.noise:noise",
-        "List the cells that change most, and the line of scan.ignore that silences each.",
-    ),
+    "history": ("palimpsest.surfaces.cli.history:history", "Show every version of what is held, with its evidence."),
+    "why": ("palimpsest.surfaces.cli.why:why", "Tell why a belief is held, version by version."),
+    "changes": ("palimpsest.surfaces.cli.changes:changes", "Tell what changed: was, now, since, by."),
+    "noise": ("palimpsest.surfaces.cli.noise:noise", "List the cells that change most, and how to silence them."),
     "runs": ("palimpsest.surfaces.cli.runs:runs", "List the runs, or tell one of them in detail."),
-    "status": (
-        "palimpsest.surfaces.cli.status:status",
-        "Tell how much is remembered, how it grows, and what waits.",
-    ),
-    "doctor": (
-        "palimpsest.surfaces.cli.doctor:doctor",
-        "Check that everything is in place; exit 1 if anything is not.",
-    ),
+    "status": ("palimpsest.surfaces.cli.status:status", "Tell how much is remembered, how it grows, what waits."),
+    "doctor": ("palimpsest.surfaces.cli.doctor:doctor", "Check that everything is in place."),
     "demo": ("palimpsest.surfaces.cli.demo:demo", "Show the main job on a sample catalog, in a store of its own."),
     "db": ("palimpsest.surfaces.cli.db:app", "The store's tables."),
     "config": ("palimpsest.surfaces.cli.config:app", "The settings in force."),

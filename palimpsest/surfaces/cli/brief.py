@@ -21,7 +21,7 @@ def brief(
     known_at: KnownAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell an agent what to know before it touches entities, inside a budget of tokens."""
+    """Tell an agent what to know of entities, in a token budget."""
     from palimpsest.queries import brief as query
 
     when = asking.question(as_of, known_at)

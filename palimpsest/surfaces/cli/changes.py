@@ -21,6 +21,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 def changes(
     ctx: typer.Context,
+    *,
     since: Annotated[str, typer.Option(help="A date, a time, a span (7d, 24h), or last: the newest reading.")] = "last",
     until: Annotated[str | None, typer.Option(help="Only readings up to this date or time.")] = None,
     source: Annotated[str | None, typer.Option(help="Only this source.")] = None,
@@ -40,7 +41,7 @@ def changes(
     known_at: KnownAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what changed: what was, what is now, since when and by whom."""
+    """Tell what changed: was, now, since, by."""
     from palimpsest.core.aspects import ASPECTS, Impact
     from palimpsest.queries import changes as query
 

@@ -21,7 +21,10 @@ _OLDEST_PYTHON = (3, 11)
 
 
 def doctor(ctx: typer.Context, as_json: AsJson = False) -> ExitCode:
-    """Check that everything is in place; exit 1 if anything is not."""
+    """Check that everything is in place.
+
+    Exit 1 if anything is not.
+    """
     from palimpsest.queries import health
 
     checks = [_python(), health.check_library(), *_settings(Context.of(ctx))]

@@ -23,7 +23,7 @@ def history(
     known_at: KnownAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show every version of what is held about an entity, with reasons and evidence."""
+    """Show every version of what is held, with its evidence."""
     from palimpsest.queries import history as query
 
     when = asking.question(as_of, known_at)

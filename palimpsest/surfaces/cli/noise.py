@@ -19,7 +19,7 @@ def noise(
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """List the cells that change most, and the line of scan.ignore that silences each."""
+    """List the cells that change most, and how to silence them."""
     from palimpsest.queries import noise as query
 
     with asking.remembered(ctx) as store:

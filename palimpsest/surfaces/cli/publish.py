@@ -12,7 +12,7 @@ from palimpsest.surfaces.cli.context import Context
 from palimpsest.surfaces.cli.diagnostics import ExitCode
 
 
-def publish(  # noqa: PLR0913 - one argument an option
+def publish(
     ctx: typer.Context,
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="The proposals file, in place of publish.to.")] = None,
     all_datasets: Annotated[bool, typer.Option("--all", help="Every dataset, not only those with a revision.")] = False,

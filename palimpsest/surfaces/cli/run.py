@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from palimpsest.core.errors import ConfigError
+from palimpsest.core.errors import ConfigError, PalimpsestError
 from palimpsest.surfaces.cli import diagnostics, output, reports
 from palimpsest.surfaces.cli.context import Context
 from palimpsest.surfaces.cli.diagnostics import ExitCode
 from palimpsest.surfaces.cli.scan import request
 
 
-def run(  # noqa: PLR0913 - one argument an option
+def run(
     ctx: typer.Context,
     what: Annotated[
         str | None, typer.Argument(metavar="[SOURCE]", help="What to read, in place of run.source.")
@@ -52,13 +52,18 @@ def run(  # noqa: PLR0913 - one argument an option
             progress=progress,
             holder=this_process(),
         )
-    published = wiring.publish(settings, store) if settings.run.publish else None
+    published, unpublished = None, None
+    if settings.run.publish:
+        try:
+            published = wiring.publish(settings, store)
+        except PalimpsestError as error:  # the rest of the run is done, and is told first
+            unpublished = error
     store.dispose()
     broken = report.verify.broken if report.verify else 0
     failed = bool(broken or (published and published.lost))
     if as_json:
         output.emit_json("run", {"run": report, "publish": published})
-    elif not cli.quiet or failed or report.scan.records_failed:
+    elif not cli.quiet or failed or unpublished or report.scan.records_failed:
         lines = reports.scan_lines(report.scan)
         lines += reports.consolidate_lines(report.consolidate) if report.consolidate else []
         if report.verify and broken:
@@ -67,6 +72,8 @@ def run(  # noqa: PLR0913 - one argument an option
             lines.append(f"verify: {report.verify.checked} checks, 0 broken")
         lines += reports.publish_lines(published) if published else []
         output.emit_text(lines)
+    if unpublished:
+        raise unpublished
     if failed:
         return ExitCode.FAILED
     return ExitCode.GATE if reports.is_tripped(report.scan, settings.run.fail_on) else ExitCode.OK

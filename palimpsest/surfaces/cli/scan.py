@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from palimpsest.jobs.scan import ScanRequest
 
 
-def scan(  # noqa: PLR0913 - one argument an option
+def scan(
     ctx: typer.Context,
     what: Annotated[
         str, typer.Argument(metavar="SOURCE", help="What to read: file:PATH, a metadata file or a folder.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def status(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Tell how much is remembered, how it grows, and what waits."""
+    """Tell how much is remembered, how it grows, what waits."""
     from palimpsest.queries import status as query
 
     with asking.remembered(ctx) as store:

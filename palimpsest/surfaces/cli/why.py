@@ -21,7 +21,7 @@ def why(
     known_at: KnownAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell why a belief is held: its versions, and the evidence of each."""
+    """Tell why a belief is held, version by version."""
     from palimpsest.queries import history as query
 
     when = asking.question(as_of, known_at)

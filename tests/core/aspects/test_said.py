@@ -1,4 +1,4 @@
-"""What each aspect takes for the same, how much a change of it matters, and the sentences it says: one table, a row a case."""
+"""What each aspect takes for the same, how much a change of it matters, and the sentences it says."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ CASES = [
     Case("property", "team", "shop", None, MINOR, "property team cleared, was shop"),
     Case("property", "team", None, "shop", MINOR, "property team set: shop", "property team: shop"),
     Case("name", "source", "Orders", "orders", MINOR, "name was Orders, now orders"),
-    Case("description", "source", "Owned by MoJ", "Owned by MOJ", MINOR, "description was Owned by MoJ, now Owned by MOJ"),
+    Case(
+        "description", "source", "Owned by MoJ", "Owned by MOJ", MINOR, "description was Owned by MoJ, now Owned by MOJ"
+    ),
     Case("description", "edited", None, "Größer 📊", MINOR, "description (edited) set: Größer 📊"),
     Case(
         "container",
@@ -345,13 +347,21 @@ SAME: list[tuple[str, Json, Json]] = [
     ("container", "urn:li:container:a", "urn:li:container:a "),
     ("column", {"path": "[version=2.0].[type=string].id", "tags": []}, {"path": "id"}),
     ("column", {"path": "id", "tags": ["b", "a"]}, {"path": "id", "tags": ["a", "b", "a"], "nullable": False}),
-    ("column_edit", {"path": "id", "description": "x  y"}, {"path": "[version=2.0].[type=int].id", "description": "x y"}),
+    (
+        "column_edit",
+        {"path": "id", "description": "x  y"},
+        {"path": "[version=2.0].[type=int].id", "description": "x y"},
+    ),
     ("column_upstreams", [[ITEMS, "a", ""], [ITEMS, "b", ""]], [[ITEMS, "b", ""], [ITEMS, "a", ""]]),
     ("data_product", [[ORDERS], [ITEMS]], [[ITEMS], [ORDERS], [ORDERS]]),
     ("deprecation", {"deprecated": False, "note": ""}, {}),
     ("domain", [["urn:li:domain:a"]], [["urn:li:domain:a"], ["urn:li:domain:a"]]),
     ("existence", {"exists": False, "ground": "status"}, {"exists": False, "ground": "listing"}),
-    ("foreign_key", {"columns": ["a", "b"], "foreign_columns": ["x", "y"]}, {"columns": ["b", "a"], "foreign_columns": ["y", "x"]}),
+    (
+        "foreign_key",
+        {"columns": ["a", "b"], "foreign_columns": ["x", "y"]},
+        {"columns": ["b", "a"], "foreign_columns": ["y", "x"]},
+    ),
     ("links", [["https://a", "A  b"]], [["https://a", "A b"]]),
     ("outputs", [[ORDERS], [ITEMS]], [[ITEMS], [ORDERS]]),
     ("ownership", [[MIRA, TECH], [JONAS, TECH]], [[JONAS, TECH], [MIRA, TECH], [MIRA, TECH]]),

@@ -1,0 +1,211 @@
+"""Every rule that verify counts, broken by hand: the statements that break it, and no other.
+
+Where a constraint is in the way, the table is first rebuilt without any.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.building import Memory, dataset, lineage, mcp, owners, schema, status, tags
+
+ORDERS, USERS, LOGS = dataset("orders"), dataset("users"), dataset("logs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Break:
+    """The rule, the tables whose constraints are in the way, the statements, and how many rows are broken then."""
+
+    rule: str
+    unguarded: tuple[str, ...] = ()
+    statements: tuple[str, ...]
+    rows: int = 1
+
+
+_SUPERSEDED = "(SELECT belief_id FROM version WHERE state = 'superseded' ORDER BY belief_id LIMIT 1)"
+_OWNER = "(SELECT belief_id FROM cell WHERE aspect = 'ownership' AND source = 'file' ORDER BY id LIMIT 1)"
+_ALONE = (
+    "(SELECT v.belief_id FROM version v JOIN cell c ON c.id = v.cell_id WHERE v.state = 'current' AND c.aspect = 'tags')"
+)
+_NEWEST = "(SELECT id FROM run WHERE source = 'file' ORDER BY started_at DESC LIMIT 1)"
+
+BREAKS: dict[str, Break] = {
+    "a run claims an episode more": Break(rule="R1", statements=(f"UPDATE run SET written = written + 1 WHERE id = {_NEWEST}",)),
+    "a run claims a version more": Break(
+        rule="R1", statements=(f"UPDATE run SET founded = founded + 1 WHERE id = {_NEWEST}",)
+    ),
+    "evidence comes from another source": Break(
+        rule="R2",
+        statements=(
+            f"""INSERT INTO evidence SELECT {_OWNER}, 1, e.cell_id, e.number, 'bears_out' FROM episode e
+                JOIN cell c ON c.id = e.cell_id WHERE c.source = 'other' LIMIT 1""",
+        ),
+    ),
+    "a cell was given another key": Break(
+        rule="R3", statements=("UPDATE cell SET key = 'elsewhere' WHERE aspect = 'tags'",)
+    ),
+    "a verdict was taken back": Break(
+        rule="R4",
+        statements=("UPDATE episode SET verdict = NULL WHERE cell_id = (SELECT id FROM cell WHERE aspect = 'tags')",),
+    ),
+    "a verdict without its version": Break(
+        rule="R4",
+        statements=(
+            """UPDATE episode SET verdict = 'supersede' WHERE verdict = 'retract' AND cell_id =
+               (SELECT cell_id FROM episode WHERE verdict = 'retract' LIMIT 1)""",
+        ),
+    ),
+    "a verdict without its evidence": Break(
+        rule="R4",
+        statements=(
+            f"""UPDATE episode SET verdict = 'reinforce' WHERE cell_id =
+                (SELECT cell_id FROM version WHERE belief_id = {_ALONE})""",
+        ),
+    ),
+    "an episode founded two versions": Break(
+        rule="R5",
+        unguarded=("version",),
+        statements=(
+            f"""INSERT INTO version SELECT belief_id, 2, 'contested', cell_id, episode, valid_from, valid_after, valid_to,
+                recorded_at, closed_at, run_id, judge, reason, reverts_to, successor, ended_reason
+                FROM version WHERE belief_id = {_ALONE}""",
+            f"""UPDATE run SET founded = founded + 1 WHERE id =
+                (SELECT run_id FROM version WHERE belief_id = {_ALONE})""",
+        ),
+    ),
+    "evidence rests on an episode that is gone": Break(
+        rule="R6",
+        unguarded=("evidence",),
+        statements=(
+            f"INSERT INTO evidence SELECT belief_id, number, cell_id, 99, 'bears_out' FROM version WHERE belief_id = {_ALONE}",
+        ),
+    ),
+    "a belief is current twice": Break(
+        rule="R7",
+        unguarded=("version",),
+        statements=(
+            f"""UPDATE version SET state = 'current', valid_to = NULL, closed_at = NULL, successor = NULL
+                WHERE belief_id = {_SUPERSEDED} AND number = 1""",
+        ),
+    ),
+    "a number is missing": Break(
+        rule="R7", unguarded=("version",), statements=(f"UPDATE version SET number = 2 WHERE belief_id = {_ALONE}",)
+    ),
+    "a superseded version names no successor": Break(
+        rule="R7",
+        unguarded=("version",),
+        statements=(f"UPDATE version SET successor = NULL WHERE belief_id = {_SUPERSEDED} AND state = 'superseded'",),
+    ),
+    "a superseded version names no reason": Break(
+        rule="R7",
+        unguarded=("version",),
+        statements=(
+            f"UPDATE version SET ended_reason = NULL WHERE belief_id = {_SUPERSEDED} AND state = 'superseded'",
+        ),
+    ),
+    "a version is its own successor": Break(
+        rule="R7",
+        unguarded=("version",),
+        statements=(
+            f"UPDATE version SET successor = number WHERE belief_id = {_SUPERSEDED} AND state = 'superseded'",
+        ),
+    ),
+    "an end names no ground": Break(
+        rule="R8", statements=("UPDATE episode SET ground = NULL WHERE kind = 'removed'",)
+    ),
+    "an end by a run that did not read the raw aspect": Break(
+        rule="R8", statements=(f"UPDATE run SET coverage = NULL WHERE id = {_NEWEST}",), rows=2
+    ),
+    "an entity ended by a listing that was not complete": Break(
+        rule="R8", statements=(f"UPDATE run SET complete = 0 WHERE id = {_NEWEST}",)
+    ),
+    "two episodes of a cell in one run": Break(
+        rule="R9",
+        unguarded=("episode",),
+        statements=(
+            f"""UPDATE run SET written = written - 1 WHERE id = {_NEWEST}""",
+            f"""UPDATE run SET written = written + 1 WHERE id =
+                (SELECT run_id FROM episode WHERE cell_id = (SELECT id FROM cell WHERE belief_id = {_OWNER}) AND number = 1)""",
+            f"""UPDATE episode SET run_id = (SELECT run_id FROM episode e WHERE e.cell_id = episode.cell_id AND number = 1)
+                WHERE number = 2 AND cell_id = (SELECT id FROM cell WHERE belief_id = {_OWNER})""",
+        ),
+    ),
+    "a published link that is not ours": Break(
+        rule="R11", statements=("UPDATE publication SET url = 'https://example.org/'",)
+    ),
+    "a published link to another entity's page": Break(
+        rule="R11", statements=("UPDATE publication SET url = replace(url, '/entity/', '/entity/00')",
+                                "UPDATE publication SET url = substr(url, 1, 40) || '?from=palimpsest-memory'")
+    ),
+    "a published link that was not found again": Break(
+        rule="R11", statements=("UPDATE publication SET reread_at = NULL",)
+    ),
+    "what is current has ended": Break(
+        rule="R12",
+        unguarded=("version",),
+        statements=(f"UPDATE version SET valid_to = valid_from + 1 WHERE belief_id = {_ALONE}",),
+    ),
+    "lineage rests on nothing current": Break(
+        rule="R12", statements=("UPDATE edge SET belief_id = zeroblob(16) WHERE \"column\" = ''",)
+    ),
+    "a cell's last episode is another": Break(rule="R13", statements=("UPDATE cell SET last = last + 1 WHERE aspect = 'tags'",)),
+    "a raw aspect feeds another number of cells": Break(
+        rule="R13", statements=("UPDATE part SET cells = cells + 1 WHERE part = 'globalTags'",)
+    ),
+    "a first reading counts as a change": Break(
+        rule="R14",
+        statements=("UPDATE episode SET baseline = 0 WHERE cell_id = (SELECT id FROM cell WHERE aspect = 'tags')",),
+    ),
+}  # fmt: skip
+
+
+def rich_memory(folder: Path) -> Memory:
+    """A memory in which every rule has something to be checked on: ends of every kind, two sources, a publication."""
+    memory = Memory(folder)
+    first = [
+        mcp(ORDERS, "status", status()),
+        mcp(ORDERS, "schemaMetadata", schema(("id", "INT"), ("note", "TEXT"))),
+        mcp(ORDERS, "ownership", owners("jonas")),
+        mcp(ORDERS, "upstreamLineage", lineage([USERS])),
+        mcp(ORDERS, "globalTags", tags("pii")),
+        mcp(USERS, "status", status()),
+        mcp(LOGS, "status", status()),
+    ]
+    memory.remember(first, at="2026-03-02T08:00:00Z", complete=True)
+    memory.remember([mcp(ORDERS, "ownership", owners("lea"))], at="2026-03-02T08:00:00Z", source="other")
+    second = [
+        mcp(ORDERS, "status", status()),
+        mcp(ORDERS, "schemaMetadata", schema(("id", "INT"))),
+        mcp(ORDERS, "ownership", owners("ana")),
+        mcp(ORDERS, "upstreamLineage", lineage([USERS])),
+        mcp(ORDERS, "globalTags", tags("pii")),
+        mcp(USERS, "status", status(removed=True)),
+    ]
+    memory.remember(second, at="2026-03-03T08:00:00Z", complete=True)
+    memory.store.dispose()
+    db = sqlite3.connect(folder / "memory.db")
+    db.execute(
+        """INSERT INTO publication SELECT 'file:links.json', id, 'https://memory.example.org/entity/' ||
+           lower(hex(substr(id, 1, 8))) || '?from=palimpsest-memory', 'Agent memory', 2, 1, 1 FROM entity
+           WHERE name = 'orders'"""
+    )
+    db.commit()
+    db.close()
+    return memory
+
+
+def do(case: str, file: Path) -> None:
+    """Break a rule in a store."""
+    how = BREAKS[case]
+    db = sqlite3.connect(file)
+    db.execute("PRAGMA foreign_keys = OFF")
+    for name in how.unguarded:
+        db.execute(f"CREATE TABLE rebuilt AS SELECT * FROM {name}")
+        db.execute(f"DROP TABLE {name}")
+        db.execute(f"ALTER TABLE rebuilt RENAME TO {name}")
+    for statement in how.statements:
+        db.execute(statement)
+    db.commit()
+    db.close()
