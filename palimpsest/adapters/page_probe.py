@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import urllib.error
 import urllib.request
 
@@ -15,12 +16,14 @@ class HttpPageProbe:
 
     def check(self, url: str) -> None:
         """Fetch the page once. Raises CatalogError when it does not answer with success."""
-        request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
         try:
+            request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S):
                 return
-        except (urllib.error.URLError, OSError, ValueError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
             raise CatalogError(
                 f"the page {url} does not answer: {reason}", "start the console there, or publish with --unchecked"
             ) from error

@@ -15,6 +15,8 @@ Expected outcomes (a cell that is unknown, a record that is not memory) are valu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class PalimpsestError(Exception):
     """A failure that a person can act on.
@@ -45,7 +47,11 @@ class LeaseHeldError(StoppedError):
 
 
 class MassChangeError(StoppedError):
-    """A reading would empty or remove too large a share of what a source holds."""
+    """A reading would empty or remove too large a share of what a source holds. `ending`: cells by platform."""
+
+    def __init__(self, message: str, hint: str = "", *, ending: Mapping[str, int] | None = None) -> None:
+        super().__init__(message, hint)
+        self.ending = dict(ending or {})
 
 
 class CatalogError(PalimpsestError):

@@ -135,7 +135,7 @@ class released_on_failure:
         stopped = isinstance(error, MassChangeError)
         counts: dict[str, object] = {"failure": str(error) or type(error).__name__}
         if isinstance(error, MassChangeError):
-            counts["ending"] = getattr(error, "ending", {})
+            counts["ending"] = error.ending
         state = "stopped" if stopped else "failed"
         runs.release_quietly(self._store, self._lease, state=state, now=self._clock.now(), counts=counts)
 
@@ -471,14 +471,13 @@ class _Scan:
         )
         total = sum(by_platform[platform] for platform in over)
         of = sum(held.get(platform, 0) for platform in over)
-        run = self.lease.run.hex()[:12] if self.lease else "RUN"
         where = ", ".join(platform or "no platform" for platform in sorted(over))
-        error = MassChangeError(
-            f"this reading would end {total} of {of} cells on {where}: {named}",
-            f"nothing was written; if the catalog really lost them: --accept-mass-change {run}",
-        )
-        error.ending = dict(by_platform)  # type: ignore[attr-defined]
-        raise error
+        hint = "scan without --dry-run to be told how to accept it"
+        if self.lease is not None:
+            run = self.lease.run.hex()[:12]
+            hint = f"nothing was written; if the catalog really lost them: --accept-mass-change {run}"
+        message = f"this reading would end {total} of {of} cells on {where}: {named}"
+        raise MassChangeError(message, hint, ending=by_platform)
 
     def accepted_endings(self) -> dict[str, int]:
         """How many cells may end on each platform, as an earlier stopped run reported them."""

@@ -7,23 +7,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from palimpsest.core import say
-from palimpsest.core.aspects import ASPECTS, existence
-from palimpsest.core.aspects.aspect import Impact, Json, members_of
+from palimpsest.core.aspects import existence
+from palimpsest.core.aspects.aspect import Impact, members_of
 from palimpsest.core.baseline import renamed_columns
 from palimpsest.core.entity import kind_of, name_of, platform_of, short_name
-from palimpsest.core.episode import Kind, credible
+from palimpsest.core.episode import credible
 from palimpsest.core.errors import UsageError
-from palimpsest.core.ids import EntityId, Ids, RunId, belief_ref, short_ref
-from palimpsest.core.jsontext import dumps, loads
-from palimpsest.core.moment import Moment, parse, to_datetime
+from palimpsest.core.ids import EntityId, Ids, RunId
+from palimpsest.core.jsontext import loads
+from palimpsest.core.moment import Moment, parse
 from palimpsest.queries import entities, held
+from palimpsest.queries.change_row import (
+    ChangeRow,
+    ChangeView,
+    GroupView,
+    alike,
+    change_view,
+    group_view,
+    is_new,
+    seeds,
+    weight,
+)
 from palimpsest.queries.held import EXISTENCE, When
-from palimpsest.queries.lineage import Downstream, Node
+from palimpsest.queries.lineage import Downstream
 from palimpsest.store import answers, answers_changes, pending
 from palimpsest.store.answers_changes import Changed, Reading, Wanted
 from palimpsest.store.engine import Connection, Store
@@ -56,49 +67,6 @@ class ChangesRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeView:
-    """One change. `said` tells it without its subject, `line` whole; `siblings` are other URNs that changed alike.
-
-    `since` is the catalog's own time or the reading's, `not_yet_at` the last reading that did not show it.
-    """
-
-    urn: str
-    siblings: tuple[str, ...]
-    source: str
-    aspect: str
-    key: str
-    kind: str
-    impact: str
-    before: Json
-    after: Json
-    said: str
-    line: str
-    since: datetime
-    not_yet_at: datetime | None
-    by: str
-    actor: str
-    catalog_run: str
-    run: str
-    belief: str
-    ref: str
-    downstream: int | None
-    hint: str
-    baseline: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupView:
-    """The same change in one run on several entities, as one line."""
-
-    line: str
-    impact: str
-    aspect: str
-    key: str
-    urns: tuple[str, ...]
-    downstream: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesView:
     """The changes of a time, the weightiest first, and how many are not shown: quiet, stated first, not yet judged.
 
@@ -114,21 +82,6 @@ class ChangesView:
     quiet: int
     first_stated: int
     pending: int
-
-
-@dataclass(slots=True)
-class _Row:
-    """A change at work."""
-
-    row: Changed
-    before: Json
-    after: Json
-    said: str
-    valid_from: Moment
-    valid_after: Moment | None
-    siblings: list[Changed]
-    below: frozenset[EntityId] | None = None
-    hint: str = ""
 
 
 def changes(store: Store, request: ChangesRequest, when: When) -> ChangesView:
@@ -205,7 +158,7 @@ class _Changes:
         everything = answers_changes.changes_of(self.connection, self.runs, wanted)
         quiet = sum(1 for row in everything if row.seen.impact is Impact.QUIET)
         shown = [row for row in everything if row.seen.impact > Impact.QUIET or request.quiet_too]
-        new = {(row.entity, row.seen.run) for row in shown if _is_new(row)}
+        new = {(row.entity, row.seen.run) for row in shown if is_new(row)}
         if request.first_stated:
             later = [reading.run for reading in self.readings if not reading.is_first]
             stated = answers_changes.first_stated(self.connection, later, wanted)
@@ -219,7 +172,7 @@ class _Changes:
         floor = Impact.QUIET if request.quiet_too and request.impact is Impact.MINOR else request.impact
         rows = [row for row in rows if row.row.seen.impact >= floor]
         self.count_downstream(rows)
-        rows.sort(key=_weight)
+        rows.sort(key=weight)
         views = self.worded(rows)
         groups, lines = self.lines(rows, views)
         return ChangesView(
@@ -241,14 +194,14 @@ class _Changes:
         found = entities.matching(self.connection, self.request.entity, _MOST_ENTITIES)
         return tuple(entity.id for entity in found)
 
-    def row(self, row: Changed) -> _Row:
+    def row(self, row: Changed) -> ChangeRow:
         """A change with its values read and worded."""
         before = loads(row.before) if row.before is not None else None
         after = loads(row.after) if row.after is not None else None
         seen = row.seen
         stamped = credible(seen.stamped_at, seen.after_at, seen.observed_at)
         earlier = seen.after_at if seen.after_at is not None else self.before_reading.get(seen.run)
-        return _Row(
+        return ChangeRow(
             row=row,
             before=before,
             after=after,
@@ -260,18 +213,18 @@ class _Changes:
             siblings=[],
         )
 
-    def folded(self, rows: list[_Row]) -> list[_Row]:
+    def folded(self, rows: list[ChangeRow]) -> list[ChangeRow]:
         """The rows, with the same change of siblings in one run as one."""
-        alike: dict[tuple[object, ...], list[_Row]] = {}
+        by_change: dict[tuple[object, ...], list[ChangeRow]] = {}
         for row in rows:
-            alike.setdefault(_alike(row), []).append(row)
-        several = [same for same in alike.values() if len(same) > 1]
+            by_change.setdefault(alike(row), []).append(row)
+        several = [same for same in by_change.values() if len(same) > 1]
         if not several:
             return rows
         siblings = self.siblings({(row.row.entity, row.row.source) for same in several for row in same})
         gone: set[int] = set()
         for same in several:
-            kept: list[_Row] = []
+            kept: list[ChangeRow] = []
             for row in sorted(same, key=lambda one: one.row.urn):
                 one = row.row
                 own = siblings.get(one.entity, set())
@@ -294,9 +247,9 @@ class _Changes:
                 found.setdefault(version.entity, set()).update(member[0] for member in members_of(loads(version.value)))
         return found
 
-    def hint_columns(self, rows: Sequence[_Row]) -> None:
+    def hint_columns(self, rows: Sequence[ChangeRow]) -> None:
         """Say where a new column may be a column that went away, under another name."""
-        places: dict[tuple[EntityId, str, RunId], list[_Row]] = {}
+        places: dict[tuple[EntityId, str, RunId], list[ChangeRow]] = {}
         for row in rows:
             if row.row.aspect == "column" and (row.before is None or row.after is None):
                 places.setdefault((row.row.entity, row.row.source, row.row.seen.run), []).append(row)
@@ -310,55 +263,55 @@ class _Changes:
                 come[new].hint = f"possible rename of {old}"
                 gone[old].hint = f"possibly renamed to {new}"
 
-    def hint_tables(self, rows: Sequence[_Row]) -> None:
+    def hint_tables(self, rows: Sequence[ChangeRow]) -> None:
         """Say where a new entity may be one that went away in the same run: the same platform, the same columns."""
-        new = [row for row in rows if _is_new(row.row)]
+        new = [row for row in rows if is_new(row.row)]
         gone = [row for row in rows if row.row.aspect == EXISTENCE and not existence.exists(row.after)]
         if not new or not gone:
             return
         columns = answers_changes.column_keys(self.connection, [row.row.entity for row in (*new, *gone)])
 
-        def shape(row: _Row) -> tuple[object, ...] | None:
+        def shape(row: ChangeRow) -> tuple[object, ...] | None:
             own = columns.get(row.row.entity, frozenset())
             return (row.row.seen.run, kind_of(row.row.urn), platform_of(row.row.urn), own) if own else None
 
         gone_by, new_by = _by(gone, shape), _by(new, shape)
-        for alike, come in new_by.items():
-            left = gone_by.get(alike, [])
+        for likeness, come in new_by.items():
+            left = gone_by.get(likeness, [])
             if len(come) == 1 and len(left) == 1 and len(columns[come[0].row.entity]) >= _RENAMED_FROM:
                 come[0].hint = f"possible rename of {name_of(left[0].row.urn)}"
                 left[0].hint = f"possibly renamed to {name_of(come[0].row.urn)}"
 
-    def count_downstream(self, rows: Sequence[_Row]) -> None:
+    def count_downstream(self, rows: Sequence[ChangeRow]) -> None:
         """Count what is downstream of everything that broke."""
         breaking = [row for row in rows if row.row.seen.impact is Impact.BREAKING]
         if not breaking:
             return
-        seeds = [node for row in breaking for node in _seeds(row)]
-        below = Downstream(self.connection, self.ids, seeds, self.when)
+        nodes = [node for row in breaking for node in seeds(row)]
+        below = Downstream(self.connection, self.ids, nodes, self.when)
         for row in breaking:
             own = {row.row.entity, *(sibling.entity for sibling in row.siblings)}
-            row.below = frozenset().union(*(below.of(node) for node in _seeds(row))) - own
+            row.below = frozenset().union(*(below.of(node) for node in seeds(row))) - own
 
-    def worded(self, rows: Sequence[_Row]) -> list[ChangeView]:
+    def worded(self, rows: Sequence[ChangeRow]) -> list[ChangeView]:
         """The rows as they are shown."""
         named = Counter(short_name(urn) for urn in {row.row.urn for row in rows})
         sources = {row.row.source for row in rows}
-        return [_view(row, among=named, many_sources=len(sources) > 1) for row in rows]
+        return [change_view(row, among=named, many_sources=len(sources) > 1) for row in rows]
 
-    def lines(self, rows: Sequence[_Row], views: Sequence[ChangeView]) -> tuple[list[GroupView], list[str]]:
+    def lines(self, rows: Sequence[ChangeRow], views: Sequence[ChangeView]) -> tuple[list[GroupView], list[str]]:
         """The lines: one for each change, or for each group of the same change."""
         if not self.request.grouped:
             return [], [view.line for view in views]
-        alike: dict[tuple[object, ...], list[int]] = {}
+        by_change: dict[tuple[object, ...], list[int]] = {}
         for position, row in enumerate(rows):
-            alike.setdefault((*_alike(row), row.said), []).append(position)
+            by_change.setdefault((*alike(row), row.said), []).append(position)
         groups, lines = [], []
-        for positions in alike.values():
+        for positions in by_change.values():
             if len(positions) < _GROUPED_FROM:
                 lines += [(positions[0], views[position].line) for position in positions]
                 continue
-            group = _group([rows[position] for position in positions], [views[position] for position in positions])
+            group = group_view([rows[position] for position in positions], [views[position] for position in positions])
             groups.append(group)
             lines.append((positions[0], group.line))
         return groups, [line for _, line in sorted(lines, key=lambda one: one[0])]
@@ -378,120 +331,10 @@ class _Changes:
         return total - answers_changes.count_baseline_of(self.connection, runs, fresh)
 
 
-# --- wording ----------------------------------------------------------------------------------------------------
-
-
-def _view(row: _Row, *, among: Mapping[str, int], many_sources: bool) -> ChangeView:
-    one, seen = row.row, row.row.seen
-    by = held.author(seen)
-    when = "" if seen.baseline else say.since(row.valid_from, row.valid_after)
-    line = say.line(
-        what=_subject(row, among),
-        said=row.said,
-        is_breaking=seen.impact is Impact.BREAKING,
-        downstream=len(row.below) if row.below is not None else None,
-        when=when,
-        by=by,
-        hint=row.hint,
-    )
-    return ChangeView(
-        urn=one.urn,
-        siblings=tuple(sibling.urn for sibling in row.siblings),
-        source=one.source,
-        aspect=one.aspect,
-        key=one.key,
-        kind=seen.kind.value,
-        impact=seen.impact.word,
-        before=row.before,
-        after=row.after,
-        said=row.said,
-        line=f"{line} [{one.source}]" if many_sources else line,
-        since=to_datetime(row.valid_from),
-        not_yet_at=held.moment_view(row.valid_after),
-        by=by,
-        actor=seen.actor,
-        catalog_run=seen.catalog_run,
-        run=seen.run.hex(),
-        belief=belief_ref(one.belief),
-        ref=short_ref(one.belief),
-        downstream=len(row.below) if row.below is not None else None,
-        hint=row.hint,
-        baseline=seen.baseline,
-    )
-
-
-def _subject(row: _Row, among: Mapping[str, int]) -> str:
-    """What a line is about. Siblings are named together, and names that several have by their platform too."""
-    one = row.row
-    said = say.subject(one.urn, one.aspect, one.key)
-    if row.siblings:
-        names = {short_name(urn) for urn in (one.urn, *(sibling.urn for sibling in row.siblings))}
-        if len(names) == 1:
-            platforms = [platform_of(urn) for urn in (one.urn, *(sibling.urn for sibling in row.siblings))]
-            return f"{said} ({' and '.join(platforms)})"
-        others = [say.subject(sibling.urn, one.aspect, one.key) for sibling in row.siblings]
-        return " and ".join([said, *others])
-    platform = platform_of(one.urn)
-    return f"{said} ({platform})" if platform and among.get(short_name(one.urn), 0) > 1 else said
-
-
-def _group(rows: Sequence[_Row], views: Sequence[ChangeView]) -> GroupView:
-    first = views[0]
-    urns = tuple(dict.fromkeys(urn for view in views for urn in (view.urn, *view.siblings)))
-    what = say.what(first.aspect, first.key) if ASPECTS[first.aspect].paths else ""
-    said = f"{what}: {first.said.removeprefix('column ')}" if what else first.said
-    downstream: int | None = None
-    if first.impact == Impact.BREAKING.word:
-        own = {one.entity for row in rows for one in (row.row, *row.siblings)}
-        downstream = len(frozenset().union(*(row.below or () for row in rows)) - own)
-        said += f" (breaking, {downstream} downstream)"
-    line = f"{said} on {say.entities(len(urns), urns)}: {say.list_of([short_name(urn) for urn in urns])}"
-    if first.by and len({view.by for view in views}) == 1:
-        line += f", by {first.by}"
-    return GroupView(
-        line=line, impact=first.impact, aspect=first.aspect, key=first.key, urns=urns, downstream=downstream
-    )
-
-
-def _weight(row: _Row) -> tuple[object, ...]:
-    one = row.row
-    return (
-        one.seen.baseline,
-        -int(one.seen.impact),
-        short_name(one.urn),
-        one.urn,
-        ASPECTS[one.aspect].rank,
-        one.aspect,
-        one.key,
-        one.source,
-        one.seen.observed_at,
-        one.seen.number,
-    )
-
-
-def _alike(row: _Row) -> tuple[object, ...]:
-    """What two changes must have in common to be the same change."""
-    rules = ASPECTS[row.row.aspect]
-    before, after = (dumps(rules.canonical(value)) if value is not None else b"" for value in (row.before, row.after))
-    return row.row.seen.run, row.row.aspect, row.row.key, before, after
-
-
-def _seeds(row: _Row) -> list[Node]:
-    column = row.row.key if row.row.aspect == "column" else ""
-    return [(one.entity, column) for one in (row.row, *row.siblings)]
-
-
-def _is_new(row: Changed) -> bool:
-    """Whether a change is an entity seen for the first time."""
-    if row.aspect != EXISTENCE or row.seen.kind is not Kind.FIRST or row.seen.baseline or row.after is None:
-        return False
-    return existence.exists(loads(row.after))
-
-
 def _by(
-    rows: Iterable[_Row], shape: Callable[[_Row], tuple[object, ...] | None]
-) -> dict[tuple[object, ...], list[_Row]]:
-    found: dict[tuple[object, ...], list[_Row]] = {}
+    rows: Iterable[ChangeRow], shape: Callable[[ChangeRow], tuple[object, ...] | None]
+) -> dict[tuple[object, ...], list[ChangeRow]]:
+    found: dict[tuple[object, ...], list[ChangeRow]] = {}
     for row in rows:
         key = shape(row)
         if key is not None:

@@ -123,29 +123,29 @@ def _remembered(row: Sequence[Any]) -> Remembered:
     return Remembered._make((belief, number, _STATES[state], *rest, row[18] or "", _seen(row[_FOUNDED_AT:])))
 
 
-def _versions() -> sa.Select[Any]:
-    founding = sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode)
-    return (
-        sa.select(*_VERSION_COLUMNS)
-        .select_from(version)
-        .join(episode, founding)
-        .join(cell, cell.c.id == version.c.cell_id)
-    )
+# Statements that a brief needs are built once: building one costs more than running it.
+_VERSIONS = (
+    sa.select(*_VERSION_COLUMNS)
+    .select_from(version)
+    .join(episode, sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode))
+    .join(cell, cell.c.id == version.c.cell_id)
+    .order_by(version.c.belief_id, version.c.number)
+)
+_VERSIONS_BETWEEN = _VERSIONS.where(version.c.belief_id.between(sa.bindparam("first"), sa.bindparam("last")))
+_VERSIONS_OF_BELIEFS = _VERSIONS.where(version.c.belief_id.in_(sa.bindparam("beliefs", expanding=True)))
 
 
 def versions_of(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Remembered]:
     """Every version of the beliefs about entities, by belief and number."""
     if not entities:
         return []
-    statement = _versions().order_by(version.c.belief_id, version.c.number)
-    if len(entities) == 1:  # a statement that is compiled once
-        first = entities[0]
-        statement = statement.where(version.c.belief_id.between(first, first[:8] + _LAST_REST))
-        return [_remembered(row) for row in connection.execute(statement)]
+    if len(entities) == 1:
+        given = {"first": entities[0], "last": entities[0][:8] + _LAST_REST}
+        return [_remembered(row) for row in connection.execute(_VERSIONS_BETWEEN, given)]
     found: list[Remembered] = []
     for start in range(0, len(entities), _AT_ONCE):
         wanted = ranges(entities[start : start + _AT_ONCE])
-        within = statement.join(wanted, version.c.belief_id.between(wanted.c.first, wanted.c.last))
+        within = _VERSIONS.join(wanted, version.c.belief_id.between(wanted.c.first, wanted.c.last))
         found.extend(_remembered(row) for row in connection.execute(within))
     return found
 
@@ -154,16 +154,15 @@ def versions_of_beliefs(connection: sa.Connection, beliefs: Sequence[BeliefId]) 
     """Every version of the given beliefs, by belief and number. Beliefs that are not held are left out."""
     found: list[Remembered] = []
     for start in range(0, len(beliefs), _AT_ONCE):
-        statement = _versions().where(version.c.belief_id.in_(beliefs[start : start + _AT_ONCE]))
-        rows = connection.execute(statement.order_by(version.c.belief_id, version.c.number))
+        rows = connection.execute(_VERSIONS_OF_BELIEFS, {"beliefs": beliefs[start : start + _AT_ONCE]})
         found.extend(_remembered(row) for row in rows)
     return found
 
 
 def versions_naming(connection: sa.Connection, aspects: Sequence[str], text: str) -> list[Remembered]:
     """Every version of these aspects whose value has a text in it, by belief and number. Walks the whole store."""
-    statement = _versions().where(cell.c.aspect.in_(aspects), episode.c.value.contains(text, autoescape=True))
-    return [_remembered(row) for row in connection.execute(statement.order_by(version.c.belief_id, version.c.number))]
+    statement = _VERSIONS.where(cell.c.aspect.in_(aspects), episode.c.value.contains(text, autoescape=True))
+    return [_remembered(row) for row in connection.execute(statement)]
 
 
 class Listing(NamedTuple):
@@ -180,7 +179,7 @@ class Listing(NamedTuple):
 
 def list_versions(connection: sa.Connection, wanted: Listing, page: int) -> Iterator[list[Remembered]]:
     """Versions in pages, by belief and number. The times narrow coarsely; the caller decides what held."""
-    statement = _versions().order_by(version.c.belief_id, version.c.number).limit(page)
+    statement = _VERSIONS.limit(page)
     if wanted.platform is not None:
         statement = statement.join(entity, entity.c.id == cell.c.entity_id).where(entity.c.platform == wanted.platform)
     if wanted.aspect is not None:
@@ -220,39 +219,43 @@ def beliefs_beginning(connection: sa.Connection, low: bytes, high: bytes) -> lis
     return [BeliefId(row[0]) for row in rows]
 
 
+_ENDINGS = (
+    sa.select(evidence.c.belief_id, evidence.c.number, *_VERSION_COLUMNS[_FOUNDED_AT:])
+    .select_from(evidence)
+    .join(episode, sa.and_(episode.c.cell_id == evidence.c.cell_id, episode.c.number == evidence.c.episode))
+    .where(evidence.c.role == "ended", evidence.c.belief_id.in_(sa.bindparam("beliefs", expanding=True)))
+)
+
+
 def endings_of(connection: sa.Connection, beliefs: Sequence[BeliefId]) -> dict[tuple[BeliefId, int], Seen]:
     """(belief, number) → the episode that ended a version which has no successor."""
     found: dict[tuple[BeliefId, int], Seen] = {}
-    ending = sa.and_(episode.c.cell_id == evidence.c.cell_id, episode.c.number == evidence.c.episode)
     for start in range(0, len(beliefs), _AT_ONCE):
-        rows = connection.execute(
-            sa.select(evidence.c.belief_id, evidence.c.number, *_VERSION_COLUMNS[_FOUNDED_AT:])
-            .select_from(evidence)
-            .join(episode, ending)
-            .where(evidence.c.role == "ended", evidence.c.belief_id.in_(beliefs[start : start + _AT_ONCE]))
-        )
-        for row in rows:
-            found[BeliefId(row[0]), row[1]] = _seen(row[2:])
+        rows = connection.execute(_ENDINGS, {"beliefs": beliefs[start : start + _AT_ONCE]})
+        found.update(((BeliefId(row[0]), row[1]), _seen(row[2:])) for row in rows)
     return found
 
 
 # --- entities ---------------------------------------------------------------------------------------------------
 
 _NAMED = (entity.c.id, entity.c.urn, entity.c.kind, entity.c.platform, entity.c.name)
+_NAMED_BY_ID = sa.select(*_NAMED).where(entity.c.id.in_(sa.bindparam("ids", expanding=True)))
+_NAMED_BY_URN = sa.select(*_NAMED).where(entity.c.urn == sa.bindparam("urn"))
+_SOURCES = sa.select(source.c.name).order_by(source.c.name)
 
 
 def entities_by_id(connection: sa.Connection, ids: Sequence[EntityId]) -> dict[EntityId, Named]:
     """The entities of the given ids; ids that are only named by others' lineage are left out."""
     found: dict[EntityId, Named] = {}
     for start in range(0, len(ids), _AT_ONCE):
-        rows = connection.execute(sa.select(*_NAMED).where(entity.c.id.in_(ids[start : start + _AT_ONCE])))
+        rows = connection.execute(_NAMED_BY_ID, {"ids": ids[start : start + _AT_ONCE]})
         found.update((EntityId(row[0]), Named(*row)) for row in rows)
     return found
 
 
 def entity_by_urn(connection: sa.Connection, urn: str) -> Named | None:
     """The entity of exactly this URN."""
-    row = connection.execute(sa.select(*_NAMED).where(entity.c.urn == urn)).first()
+    row = connection.execute(_NAMED_BY_URN, {"urn": urn}).first()
     return Named(*row) if row is not None else None
 
 
@@ -299,7 +302,7 @@ def every_entity(connection: sa.Connection) -> Iterator[Named]:
 
 def source_names(connection: sa.Connection) -> list[str]:
     """The sources that something was written of."""
-    return [row[0] for row in connection.execute(sa.select(source.c.name).order_by(source.c.name))]
+    return [row[0] for row in connection.execute(_SOURCES)]
 
 
 # --- lineage ----------------------------------------------------------------------------------------------------
@@ -315,15 +318,18 @@ class Edge(NamedTuple):
     belief: BeliefId
 
 
+_EDGES = (
+    sa.select(edge.c.upstream_id, edge.c.column, edge.c.belief_id, edge.c.downstream_column)
+    .where(edge.c.upstream_id.in_(sa.bindparam("upstreams", expanding=True)))
+    .order_by(edge.c.upstream_id, edge.c.column, edge.c.belief_id)
+)
+
+
 def edges_from(connection: sa.Connection, upstreams: Sequence[EntityId]) -> list[Edge]:
     """What is made from the given entities, by current beliefs about lineage."""
     found: list[Edge] = []
     for start in range(0, len(upstreams), _AT_ONCE):
-        rows = connection.execute(
-            sa.select(edge.c.upstream_id, edge.c.column, edge.c.belief_id, edge.c.downstream_column)
-            .where(edge.c.upstream_id.in_(upstreams[start : start + _AT_ONCE]))
-            .order_by(edge.c.upstream_id, edge.c.column, edge.c.belief_id)
-        )
+        rows = connection.execute(_EDGES, {"upstreams": upstreams[start : start + _AT_ONCE]})
         found.extend(Edge(row[0], row[1], EntityId(row[2][:8] + bytes(8)), row[3], row[2]) for row in rows)
     return found
 

@@ -20,6 +20,7 @@ from palimpsest.core.moment import Moment, parse
 from palimpsest.core.noise import Scope
 from palimpsest.jobs.consolidate import ConsolidateReport, consolidate
 from palimpsest.jobs.scan import ScanReport, ScanRequest, scan
+from palimpsest.jobs.verify import verify
 from palimpsest.store import migrate
 from palimpsest.store.engine import open_store
 from palimpsest.store.schema import cell, entity, episode, metadata, version
@@ -116,6 +117,11 @@ class Memory:
         report = self.scan(material, at, **asked)
         self.consolidate()
         return report
+
+    def broken(self) -> list[str]:
+        """What `verify` finds broken."""
+        report = verify(self.store, clock=self.clock, progress=NoProgress())
+        return [f"{rule.rule}: {rule.broken}" for rule in report.rules if rule.broken]
 
     def dump(self) -> dict[str, list[tuple[Any, ...]]]:
         """Every row of every table but `run`."""

@@ -47,5 +47,7 @@ def test_every_aspect_but_deprecation_is_stated_somewhere(shared, new_memory):
     memory = new_memory()
     for number, path in enumerate(sorted((shared / "data" / "mce").glob("*__*.json"))):
         memory.scan(path, at=f"2026-10-01T00:{number:02}:00Z")
+    memory.consolidate()
     held = {one.aspect for one in memory.episodes()}
     assert held == set(ASPECTS) - {"deprecation"}
+    assert memory.broken() == []

@@ -342,3 +342,7 @@ def test_a_reading_of_the_same_state_at_a_later_time_writes_nothing(replay):
     report = replay.memory.scan(last.path, at=last.at + 86_400_000)
     assert (report.written, report.unchanged_share) == (0, 1.0)
     assert replay.memory.dump() == before
+
+
+def test_every_rule_holds_on_what_the_replay_left(replay):
+    assert replay.memory.broken() == []

@@ -266,3 +266,7 @@ def test_every_version_is_numbered_and_follows_the_one_before(told):
             for one, following in pairwise(chain):
                 assert one.valid_to is not None
                 assert one.valid_from <= one.valid_to <= following.valid_from
+
+
+def test_every_rule_holds_on_what_the_series_left(told):
+    assert {name: told[name].memory.broken() for name in SERIES} == {name: [] for name in SERIES}

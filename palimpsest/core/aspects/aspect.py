@@ -115,6 +115,35 @@ def quote(value: Json, limit: int = 160) -> str:
     return "no" if value is False or value is None else str(value)
 
 
+def differing(before: str, after: str, *, around: int = 3, limit: int = 60) -> tuple[str, str]:
+    """Two texts as a sentence about their difference shows them: short ones whole, long ones cut to where they differ.
+
+    `around` words stay on each side of the difference; what is left out is an ellipsis.
+    """
+    was, now = squeeze(before), squeeze(after)
+    if len(was) <= limit and len(now) <= limit:
+        return was, now
+    old, new = was.split(" "), now.split(" ")
+    same = min(len(old), len(new))
+    head = next((place for place in range(same) if old[place] != new[place]), same)
+    tail = next((place for place in range(same - head) if old[-1 - place] != new[-1 - place]), same - head)
+    first = max(0, head - around)
+    parts = []
+    for words in (old, new):
+        last = min(len(words), len(words) - tail + around)
+        text = " ".join(words[first:last])
+        parts.append(("… " if first else "") + quote(text) + (" …" if last < len(words) else ""))
+    return parts[0], parts[1]
+
+
+def was_now(before: Json, after: Json, shown: Callable[[Json], str] = quote) -> str:
+    """`was X, now Y`; of long texts only the part that differs."""
+    if isinstance(before, str) and isinstance(after, str) and shown is quote:
+        old, new = differing(before, after)
+        return f"was {old}, now {new}"
+    return f"was {shown(before)}, now {shown(after)}"
+
+
 def label_of(urn: Json) -> str:
     """A short label for a URN that is a member: `mira` of `urn:li:corpuser:mira`, `orders` kept with its full name."""
     text = str(urn)
@@ -159,7 +188,7 @@ def text_aspect(
             return f"{what} set: {shown(after)}"
         if after is None:
             return f"{what} cleared, was {shown(before)}"
-        return f"{what} was {shown(before)}, now {shown(after)}"
+        return f"{what} {was_now(before, after, shown)}"
 
     return Aspect(
         name=name,
@@ -368,7 +397,7 @@ def record_aspect(
             elif edit.op == "removed":
                 parts.append(f"{word} cleared, was {quote(edit.before)}")
             else:
-                parts.append(f"{word} was {quote(edit.before)}, now {quote(edit.after)}")
+                parts.append(f"{word} {was_now(edit.before, edit.after)}")
         return f"{about}: " + "; ".join(parts) if about else "; ".join(parts)
 
     return Aspect(

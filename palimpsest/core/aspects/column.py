@@ -20,6 +20,7 @@ from palimpsest.core.aspects.aspect import (
     fields_of,
     label_of,
     quote,
+    was_now,
 )
 from palimpsest.core.paths import simple_path
 
@@ -209,7 +210,7 @@ def _field_change(edit: Edit) -> str:
         return f"{word} set: {quote(edit.after)}"
     if edit.op == "removed":
         return f"{word} cleared, was {quote(edit.before)}"
-    return f"{word} was {quote(edit.before)}, now {quote(edit.after)}"
+    return f"{word} {was_now(edit.before, edit.after)}"
 
 
 ASPECT = Aspect(

@@ -25,6 +25,9 @@ def consolidate(
     with diagnostics.progress() as progress:
         report = job.consolidate(store, clock=wiring.clock(), progress=progress, holder=this_process(), dry_run=dry_run)
     store.dispose()
+    reports.log(
+        "consolidation.finished", report.run, episodes=report.episodes, founded=report.founded, left=report.left
+    )
     if as_json:
         output.emit_json("consolidate", report)
     elif not cli.quiet:

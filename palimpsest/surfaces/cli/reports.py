@@ -48,9 +48,18 @@ def scan_lines(report: ScanReport) -> list[str]:
         lines[-1] += ": a first reading is no change"
     elif report.written:
         lines.append(_change_line(report))
+    if report.by_aspect and not report.is_first:
+        lines.append("by aspect: " + ", ".join(f"{count} {aspect}" for aspect, count in report.by_aspect.items()))
     lines += _record_lines(report)
     lines += [f"  {line}" for line in report.planned]
-    return lines
+    return [*lines, f"in {report.milliseconds / 1000:.1f} s"]
+
+
+def log(event: str, run: str, **counts: object) -> None:
+    """Note what a job did in the log, under its run."""
+    from palimpsest import logs
+
+    logs.logger(run).info(event, **counts)
 
 
 def _change_line(report: ScanReport) -> str:

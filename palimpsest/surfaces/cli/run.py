@@ -61,6 +61,9 @@ def run(
     store.dispose()
     broken = report.verify.broken if report.verify else 0
     failed = bool(broken or (published and published.lost))
+    reports.log(
+        "run.finished", report.scan.run, written=report.scan.written, unchanged=report.scan.unchanged, broken=broken
+    )
     if as_json:
         output.emit_json("run", {"run": report, "publish": published})
     elif not cli.quiet or failed or unpublished or report.scan.records_failed:

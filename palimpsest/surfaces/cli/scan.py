@@ -73,6 +73,9 @@ def scan(
     with diagnostics.progress() as progress:
         report = job.scan(store, reader, asked, clock=wiring.clock(), progress=progress, holder=this_process())
     store.dispose()
+    reports.log(
+        "scan.finished", report.run, written=report.written, unchanged=report.unchanged, failed=report.records_failed
+    )
     if as_json:
         output.emit_json("scan", report)
     elif not cli.quiet or report.records_failed:
