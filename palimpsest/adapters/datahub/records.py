@@ -40,11 +40,11 @@ def files_of(path: Path) -> list[Path]:
     return found
 
 
-def stream(path: Path) -> Iterator[Json]:
+def stream(path: Path, *, window: int = _WINDOW) -> Iterator[Json]:
     """Every record of one file, in order. Raises CatalogError when it is unreadable, truncated, or no metadata."""
     try:
         with _open(path) as file:
-            yield from _records(file, path)
+            yield from _records(_Window(file, path, window), path)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise CatalogError(f"{path} is not whole: {error}", "export it again; nothing was written") from error
     except UnicodeDecodeError as error:
@@ -67,8 +67,7 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
     return path.open("rb")
 
 
-def _records(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[Json]:
-    window = _Window(file, path)
+def _records(window: _Window, path: Path) -> Iterator[Json]:
     opening = window.next_char()
     if opening == "":
         raise CatalogError(f"{path} is empty", "export it again; nothing was written")
@@ -99,10 +98,17 @@ def _records(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[Json]:
             window.broken("a record was expected after the comma")
 
 
+def _number(digits: str) -> Json:
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
+
+
 class _Window:
     """The text at hand, and how much of it is used."""
 
-    def __init__(self, file: IO[bytes] | gzip.GzipFile, path: Path) -> None:
+    def __init__(self, file: IO[bytes] | gzip.GzipFile, path: Path, size: int) -> None:
         self._file = file
         self._path = path
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
@@ -111,7 +117,7 @@ class _Window:
         self._at = 0
         self._before = 0
         self._ended = False
-        self._size = _WINDOW
+        self._size = size
 
     def next_char(self) -> str:
         """The next character that is not blank, left where it is; empty at the end."""
@@ -122,7 +128,7 @@ class _Window:
             self._at = at
             if at < len(text):
                 return text[at]
-            if not self._more(_WINDOW):
+            if not self._more(self._size):
                 return ""
 
     def skip(self) -> None:
@@ -133,7 +139,7 @@ class _Window:
         """The next JSON value."""
         if self.next_char() == "":
             self.broken("it ends where a record was expected: truncated?")
-        size = _WINDOW
+        size = self._size
         while True:
             try:
                 value, end = self._scan(self._text, self._at)
@@ -147,6 +153,9 @@ class _Window:
                 continue
             except RecursionError:
                 self.broken("it is nested too deeply")
+            except ValueError:  # a number of thousands of digits: python refuses to convert it, so it stays text
+                self._scan = json.JSONDecoder(parse_int=_number).raw_decode
+                continue
             if end == len(self._text) and not isinstance(value, dict | list | str) and self._more(size):
                 continue  # a number may go on in the next window
             self._at = end
@@ -168,7 +177,7 @@ class _Window:
         """Append at least one more character; False at the end of the file."""
         if self._ended:
             return False
-        data = self._file.read(max(size, _WINDOW))
+        data = self._file.read(max(size, self._size))
         self._ended = not data
         added = self._decoder.decode(data, final=not data)
         if self._at:
