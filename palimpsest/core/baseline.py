@@ -63,6 +63,8 @@ class Difference(NamedTuple):
 
 DigestOf = Callable[[bytes], Digest]
 GONE = Digest(b"")
+# A set without members, known whole or in part, and a text without words.
+_EMPTIED: tuple[Json, ...] = ([], {"at_least": []}, "")
 
 
 def compare(
@@ -136,7 +138,7 @@ def _compare_cell(held: Held | None, aspect: str, key: str, value: Json, digest_
     if rules.canonical(before) == form:
         return Difference(aspect, key, None, Impact.QUIET, digest, None, held)
     impact = rules.impact(before, value)
-    emptied = form in ([], "")
+    emptied = form in _EMPTIED
     kind = Kind.CHANGED
     if aspect == "existence" and existence.exists(value) and not existence.exists(before):
         kind = Kind.RETURNED
@@ -145,7 +147,7 @@ def _compare_cell(held: Held | None, aspect: str, key: str, value: Json, digest_
 
 def _is_nothing(form: Json) -> bool:
     """Whether a canonical form is an empty spelling."""
-    return form is None or form in ([], {}, "")
+    return form is None or form == {} or form in _EMPTIED
 
 
 def _says_nothing(aspect: str, value: Json) -> bool:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.jsontext import clean
 from palimpsest.core.moment import Moment
 
 
@@ -98,14 +99,29 @@ class Tally:
     out_of_scope: int = 0
 
     MOST_NAMED = 20
+    MOST_KINDS = 200
+    LONGEST_NAME = 300
 
     def skip(self, record: Skipped) -> None:
         """Count a record that is no memory, under why and what it is."""
-        name = f"{record.why}: {record.name}"
-        self.skipped[name] = self.skipped.get(name, 0) + 1
+        self._count(self.skipped, record.why, f"{record.why}: {record.name}")
+
+    def leave(self, path: str) -> None:
+        """Count a patched path that is no memory."""
+        self._count(self.unused_patches, "paths", path)
 
     def fail(self, record: Failed) -> None:
         """Count a record that could not be read; the first few are named."""
         self.failed += 1
         if len(self.failures) < self.MOST_NAMED:
-            self.failures.append(f"{record.where}: {record.why}")
+            self.failures.append(self._named(f"{record.where}: {record.why}"))
+
+    def _count(self, counts: dict[str, int], what: str, name: str) -> None:
+        """Count under a name; names come from the catalog, so beyond so many kinds they are no longer told apart."""
+        name = self._named(name)
+        if name not in counts and len(counts) >= self.MOST_KINDS:
+            name = f"{what}: others"
+        counts[name] = counts.get(name, 0) + 1
+
+    def _named(self, name: str) -> str:
+        return clean(name if len(name) <= self.LONGEST_NAME else name[: self.LONGEST_NAME] + "…")

@@ -412,8 +412,7 @@ class _Scan:
             read, unused = self.reader.patches(part.urn, part.part, payload)
             patches.extend(read)
             for path in unused:
-                name = f"{part.part} {path}"
-                self.tally.unused_patches[name] = self.tally.unused_patches.get(name, 0) + 1
+                self.tally.leave(f"{part.part} {path}")
         if patches:
             touched, gone = apply_patches(held, found, patches, whole=part.payload is not None)
             found = {slot: value for slot, value in {**found, **touched}.items() if slot not in gone}

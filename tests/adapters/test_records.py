@@ -56,7 +56,7 @@ def test_a_file_that_is_cut_is_one_error_and_what_was_read_is_right(
     found = []
     with pytest.raises(CatalogError) as caught:
         for value in stream(file, window=window):
-            found.append(value)  # noqa: PERF402 - what came before the error counts
+            found.append(value)
     # The last value may be cut itself where a number or nothing tells its end: 12 of 123.
     assert found[:-1] == whole[: len(found)][:-1]
     assert caught.value.message.startswith(str(file))

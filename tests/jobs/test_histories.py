@@ -5,6 +5,7 @@ The model keeps one set of tags, some properties and the existence of two datase
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -95,9 +96,7 @@ RECORDS = st.one_of(
         st.lists(st.sampled_from(NAMES), max_size=3),
     ),
     st.builds(
-        lambda urn, op, name: _patch(
-            urn, "globalTags", op, f"/tags/urn:li:tag:{name}", {"tag": f"urn:li:tag:{name}"}
-        ),
+        lambda urn, op, name: _patch(urn, "globalTags", op, f"/tags/urn:li:tag:{name}", {"tag": f"urn:li:tag:{name}"}),
         st.sampled_from(URNS),
         OPS,
         st.sampled_from(NAMES),
@@ -128,8 +127,6 @@ def _held(memory: Memory) -> dict[str, Model]:
             "JOIN entity e ON e.id = c.entity_id JOIN episode p ON p.cell_id = v.cell_id AND p.number = v.episode "
             "WHERE v.state = 'current'"
         ).all()
-    import json
-
     for urn, aspect, key, value in rows:
         said, model = json.loads(value), found[urn]
         match aspect:

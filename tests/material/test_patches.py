@@ -54,6 +54,11 @@ def test_members_come_and_go_in_reading_order(memory):
     assert names(held(memory, "tags")) == ["gold"]
 
 
+def test_what_comes_and_goes_where_nothing_is_held_is_not_held(memory):
+    report = memory.remember([tag("add", "pii"), tag("remove", "pii")], at="2026-01-01")
+    assert (report.by_aspect, held(memory, "tags")) == ({"existence": 1}, None)
+
+
 def test_a_patch_stands_on_what_is_held_whole(memory):
     memory.remember([mcp(URN, "globalTags", tags("a", "b"))], at="2026-01-01")
     report = memory.remember([tag("add", "c"), tag("remove", "a"), tag("remove", "never-there")], at="2026-01-02")

@@ -15,8 +15,8 @@ from palimpsest.adapters.datahub.wire import part_of_class, record, stamps_of_pa
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.entity import is_remembered, kind_of
 from palimpsest.core.errors import CatalogError
-from palimpsest.core.jsontext import dumps, loads
-from palimpsest.core.moment import Moment
+from palimpsest.core.jsontext import clean, dumps, loads
+from palimpsest.core.moment import Moment, told
 from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skip, Skipped
 
 # Members of these lists carry stamps of their own, which the digest of the raw aspect leaves out.
@@ -85,8 +85,7 @@ def _system_metadata(value: Json) -> tuple[Moment | None, str]:
     if not isinstance(value, dict):
         return None, ""
     seen, run = value.get("lastObserved"), value.get("runId")
-    moment = Moment(seen) if isinstance(seen, int) and not isinstance(seen, bool) and seen > 0 else None
-    return moment, run if isinstance(run, str) and run != "no-run-id-provided" else ""
+    return told(seen), clean(run) if isinstance(run, str) and run != "no-run-id-provided" else ""
 
 
 def _snapshot(value: Json, where: str, observed_at: Moment | None, run: str) -> Iterator[RawAspect | Skipped | Failed]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from palimpsest.core.errors import CatalogError, UsageError
 
 _WINDOW = 1 << 18
 _BLANK = " \t\r\n"
+_NUMBER_TAIL = re.compile(r"[0-9.eE+-]*")
 
 
 def files_of(path: Path) -> list[Path]:
@@ -156,10 +158,15 @@ class _Window:
             except ValueError:  # a number of thousands of digits: python refuses to convert it, so it stays text
                 self._scan = json.JSONDecoder(parse_int=_number).raw_decode
                 continue
-            if end == len(self._text) and not isinstance(value, dict | list | str) and self._more(size):
+            if isinstance(value, int | float) and self._ends_open(end) and self._more(size):
                 continue  # a number may go on in the next window
             self._at = end
             return value  # type: ignore[no-any-return]
+
+    def _ends_open(self, end: int) -> bool:
+        """Whether all that follows in the window may belong to the number before it."""
+        tail = _NUMBER_TAIL.match(self._text, end)
+        return tail is not None and tail.end() == len(self._text)
 
     def expect_end(self) -> None:
         """Nothing but blanks may follow."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from palimpsest.core.aspects.aspect import Json
-from palimpsest.core.moment import Moment
+from palimpsest.core.moment import told
 from palimpsest.core.observation import Stamp
 
 _PLAIN_UNIONS = frozenset({"string", "array", "map", "long", "int", "boolean", "double", "float"})
@@ -152,5 +152,4 @@ def _audit(value: Json) -> Stamp:
     if isinstance(nested, dict):
         return _audit(nested)
     at, actor = inner.get("time"), inner.get("actor")
-    moment = Moment(at) if isinstance(at, int) and not isinstance(at, bool) and at > 0 else None
-    return Stamp(at=moment, actor=actor if isinstance(actor, str) else "")
+    return Stamp(at=told(at), actor=actor if isinstance(actor, str) else "")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from palimpsest.core.aspects.aspect import Impact, Json, compact, fields_of, quote, record_aspect
-from palimpsest.core.moment import Moment, spoken
+from palimpsest.core.moment import spoken, told
 
 
 def _end(value: Json) -> str:
-    return f", ends {spoken(Moment(value))}" if isinstance(value, int) and value else ""
+    ends = told(value)
+    return f", ends {spoken(ends)}" if ends is not None else ""
 
 
 def _say(key: str, value: Json) -> str:
