@@ -29,6 +29,7 @@ class Version(NamedTuple):
     episode: int
     value: str | None
     valid_from: Moment
+    valid_to: Moment | None = None
 
 
 def is_current(state: State, *, exists: bool) -> bool:

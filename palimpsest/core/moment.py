@@ -17,7 +17,7 @@ _LAST = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
 
 
 def told(value: object) -> Moment | None:
-    """The moment that a number of milliseconds in a catalog tells; None where it can be none: zero, or past year 9999."""
+    """The moment that milliseconds in a catalog tell; None where they can tell none: zero, or past the year 9999."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _LAST:
         return Moment(value)
     return None

@@ -73,28 +73,29 @@ def reconcile(
     last_number: int,
     earlier: Sequence[tuple[int, str | None]],
     episodes: Sequence[Episode],
+    ended: Moment | None = None,
 ) -> list[Verdict]:
     """The verdicts on the pending episodes of one belief, oldest first.
 
     `current` is the current version, `last_number` the highest number so far (0 for none), `earlier` the numbers and
-    values of all versions so far.
+    values of all versions so far, `ended` when the last of them ended. None begins before the one before it ended.
     """
     verdicts = []
     open_number = current.number if current is not None else None
-    open_from = current.valid_from if current is not None else None
+    since = current.valid_from if current is not None else ended
     forms = {_form(aspect, value): number for number, value in earlier if value is not None}
     number = last_number
     for episode in episodes:
         moment = _valid_from(episode)
-        if open_from is not None and moment < open_from:
-            moment = open_from
+        if since is not None and moment < since:
+            moment = since
         if episode.kind is Kind.REMOVED:
             closed = None
             if open_number is not None:
                 ground = Reason.REMOVED if episode.ground is Ground.PATCH else Reason.UNLISTED
                 closed = Closed(open_number, moment, None, episode, ground)
             verdicts.append(Verdict(VerdictKind.RETRACT, episode, None, closed))
-            open_number = open_from = None
+            open_number, since = None, moment
             continue
         number += 1
         reverts = forms.get(_form(aspect, episode.value)) if forms else None
@@ -106,7 +107,7 @@ def reconcile(
             verdicts.append(Verdict(VerdictKind.SUPERSEDE, episode, opened, closed))
         if forms or len(episodes) > 1:
             forms[_form(aspect, episode.value)] = number
-        open_number, open_from = number, moment
+        open_number, since = number, moment
     return verdicts
 
 

@@ -145,7 +145,8 @@ class _Consolidation:
             current = next((version for version in earlier if version.state is State.CURRENT), None)
             last = earlier[-1].number if earlier else 0
             values = [(version.number, version.value) for version in earlier]
-            judged.append((cluster, reconcile(cluster.aspect, current, last, values, cluster.episodes), current))
+            ended = earlier[-1].valid_to if earlier else None
+            judged.append((cluster, reconcile(cluster.aspect, current, last, values, cluster.episodes, ended), current))
         return judged
 
     def commit(self, entities: list[EntityId]) -> None:

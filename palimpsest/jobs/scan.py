@@ -348,7 +348,8 @@ class _Scan:
     def plan_part(self, spool: Spool, part: SpooledPart, held: list[Held]) -> None:
         """The differences of one held raw aspect."""
         differences, stamp = self.differences(part, held)
-        if not differences or part.ordinal is None:
+        restates = part.part == STATUS and spool.ended_by_listing(part.entity)
+        if part.ordinal is None or not (differences or restates):
             return
         for difference in differences:
             if difference.ends:
@@ -414,7 +415,7 @@ class _Scan:
             for path in unused:
                 self.tally.leave(f"{part.part} {path}")
         if patches:
-            touched, gone = apply_patches(held, found, patches, whole=part.payload is not None)
+            touched, gone = apply_patches(held, found, patches, whole=part.digest is not None)
             found = {slot: value for slot, value in {**found, **touched}.items() if slot not in gone}
         found = {slot: value for slot, value in found.items() if not self.is_ignored(*slot)}
         return found, stamp, gone

@@ -12,7 +12,7 @@ from palimpsest.core.belief import State, Version
 from palimpsest.core.episode import Episode, Ground, Kind
 from palimpsest.core.ids import BeliefId, CellId, EntityId
 from palimpsest.core.moment import Moment
-from palimpsest.store.readings import ranges
+from palimpsest.store.readings import LAST_REST
 from palimpsest.store.schema import cell, entity, episode, version
 
 LEASE_MS = 5 * 60 * 1000
@@ -90,8 +90,12 @@ def entities_after(connection: sa.Connection, after: EntityId, most: int) -> lis
 
 
 def clusters(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Cluster]:
-    """The pending episodes of entities, by belief."""
-    wanted = ranges(entities)
+    """The pending episodes of entities, by belief. The entities come in the order of their ids, as `claim` gives them.
+
+    All of the stretch is read, in one walk, and what others hold in it is passed over: a condition for each entity
+    would cost more parameters than SQLite takes, and a plan that looks each episode up among all entities.
+    """
+    wanted = frozenset(entities)
     rows = connection.execute(
         sa.select(
             cell.c.belief_id,
@@ -109,14 +113,14 @@ def clusters(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Cl
             episode.c.stamped_at,
             episode.c.ground,
         )
-        .select_from(wanted)
-        .join(episode, episode.c.cell_id.between(wanted.c.first, wanted.c.last))
         .join(cell, cell.c.id == episode.c.cell_id)
-        .where(episode.c.verdict.is_(None))
+        .where(episode.c.verdict.is_(None), episode.c.cell_id.between(entities[0], entities[-1][:8] + LAST_REST))
         .order_by(episode.c.cell_id, episode.c.number)
     ).all()
     found: dict[BeliefId, Cluster] = {}
     for row in rows:
+        if row[1] not in wanted:
+            continue
         belief = BeliefId(row[0])
         cluster = found.get(belief)
         if cluster is None:
@@ -151,6 +155,7 @@ def versions_so_far(connection: sa.Connection, beliefs: Sequence[BeliefId]) -> d
                 version.c.episode,
                 episode.c.value,
                 version.c.valid_from,
+                version.c.valid_to,
             )
             .join(episode, sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode))
             .where(version.c.belief_id.in_(beliefs[start : start + 2_000]))
@@ -159,6 +164,6 @@ def versions_so_far(connection: sa.Connection, beliefs: Sequence[BeliefId]) -> d
         for row in rows:
             belief = BeliefId(row[0])
             found.setdefault(belief, []).append(
-                Version(belief, row[1], State(row[2]), CellId(row[3]), row[4], row[5], Moment(row[6]))
+                Version(belief, row[1], State(row[2]), CellId(row[3]), row[4], row[5], Moment(row[6]), row[7])
             )
     return found

@@ -77,9 +77,9 @@ def published(connection: sa.Connection, target: str) -> dict[EntityId, Publishe
 
 def remember(connection: sa.Connection, target: str, rows: Sequence[dict[str, object]]) -> None:
     """Note what was published, in place of what was."""
-    entities = [row["entity_id"] for row in rows]
-    connection.execute(
-        sa.delete(publication).where(publication.c.target == target, publication.c.entity_id.in_(entities))
-    )
     if rows:
+        gone = sa.delete(publication).where(
+            publication.c.target == target, publication.c.entity_id == sa.bindparam("of_entity")
+        )
+        connection.execute(gone, [{"of_entity": row["entity_id"]} for row in rows])
         connection.execute(sa.insert(publication), [{"target": target, **row} for row in rows])

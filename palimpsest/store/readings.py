@@ -17,7 +17,7 @@ from palimpsest.store.engine import Store
 from palimpsest.store.runs import Lease, Origin, beat
 from palimpsest.store.schema import cell, entity, episode, part, source
 
-_LAST_REST = b"\xff" * 8
+LAST_REST = b"\xff" * 8
 
 
 def ranges(entities: Sequence[EntityId]) -> sa.CTE:
@@ -25,7 +25,7 @@ def ranges(entities: Sequence[EntityId]) -> sa.CTE:
 
     An entity's rows share the first half of its id, so that each range is one short walk in the primary key.
     """
-    rows = [(bytes(one), bytes(one[:8] + _LAST_REST)) for one in entities]
+    rows = [(bytes(one), bytes(one[:8] + LAST_REST)) for one in entities]
     id_type = cell.c.id.type
     return sa.values(sa.column("first", id_type), sa.column("last", id_type), name="given").data(rows).cte("ranges")
 

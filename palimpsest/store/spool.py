@@ -121,7 +121,10 @@ class Spool:
     """A temporary database of one reading. Use as a context manager: the file goes away with it."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True)
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True)
+        except OSError as error:
+            raise StoreError(f"no temporary folder can be made: {error.strerror}", "set TMPDIR to one") from error
         self._db = sqlite3.connect(Path(self._folder.name) / "spool.db", isolation_level=None)
         self._patched: set[tuple[bytes, str]] = set()
         self._patches = 0
@@ -282,6 +285,11 @@ class Spool:
         row = self._db.execute("SELECT ordinal FROM held WHERE entity = ? AND part = ?", (entity, part)).fetchone()
         return int(row[0])
 
+    def ended_by_listing(self, entity: bytes) -> bool:
+        """Whether an entity is held as gone only because a complete listing lacked it: its status has no digest."""
+        row = self._db.execute("SELECT digest FROM held WHERE entity = ? AND part = ?", (entity, STATUS)).fetchone()
+        return row is not None and not row[0]
+
     def unlisted(self) -> Iterator[EntityId]:
         """The entities that are held as listed and that the reading does not list."""
         rows = self._db.execute(
@@ -304,14 +312,15 @@ class Spool:
         rows = self._db.execute(
             f"""
             SELECT r.entity, s.urn, r.part, r.digest, r.payload, coalesce(r.catalog_run, ''), h.ordinal,
-                EXISTS (SELECT 1 FROM held e WHERE e.entity = r.entity)
+                EXISTS (SELECT 1 FROM held e WHERE e.entity = r.entity), h.digest
             FROM reading r CROSS JOIN seen s ON s.entity = r.entity
             LEFT JOIN held h ON h.entity = r.entity AND h.part = r.part
             WHERE (r.payload IS NOT NULL OR r.patched) AND h.entity {held}
             ORDER BY r.entity, r.part
             """
         )
-        for entity, urn, part, digest, payload, run, ordinal, is_known in rows:
+        for entity, urn, part, read, payload, run, ordinal, is_known, known in rows:
+            digest = known if read is None and known and self._held.is_marked(known) else read
             patches: tuple[tuple[bytes, str], ...] = ()
             if (entity, part) in self._patched:
                 patches = tuple(

@@ -1,4 +1,4 @@
-"""A proposals file is whole or untouched, holds each of our links once, and is never made of a file that is not ours."""
+"""A proposals file is whole or untouched, holds each of our links once, and never replaces what is not ours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.building import dataset, mcp, owners
 AT = Moment(1_772_438_400_000)
 
 
-def link(name: str, label: str = "Agent memory", public: str = "https://memory.example.org") -> tuple[str, str, str, Moment]:
+def link(
+    name: str, label: str = "Agent memory", public: str = "https://memory.example.org"
+) -> tuple[str, str, str, Moment]:
     """A link on a dataset."""
     return dataset(name), url_of(public, EntityId(name.encode().ljust(16, b"\0"))), label, AT
 
@@ -53,12 +55,21 @@ def test_the_path_names_the_link_as_a_json_pointer(tmp_path: Path) -> None:
 
 FOREIGN: dict[str, str] = {
     "metadata": json.dumps([mcp(dataset("a"), "ownership", owners("jonas"))]),
-    "another patch": json.dumps([mcp(dataset("a"), "globalTags", [{"op": "add", "path": "/tags/x", "value": {}}], "PATCH")]),
+    "another patch": json.dumps(
+        [mcp(dataset("a"), "globalTags", [{"op": "add", "path": "/tags/x", "value": {}}], "PATCH")]
+    ),
     "somebody's link": json.dumps(
-        [mcp(dataset("a"), "institutionalMemory", [{"op": "add", "path": "/elements/x", "value": {"url": "https://x"}}], "PATCH")]
+        [
+            mcp(
+                dataset("a"),
+                "institutionalMemory",
+                [{"op": "add", "path": "/elements/x", "value": {"url": "https://x"}}],
+                "PATCH",
+            )
+        ]
     ),
     "an object": '{"a": 1}',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", FOREIGN)
@@ -82,7 +93,7 @@ def test_a_file_that_cannot_be_read_is_refused_and_stays(tmp_path: Path, content
 
 
 def test_a_folder_that_is_missing_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match="cannot write .*No such file or directory"):
+    with pytest.raises(CatalogError, match=r"cannot write .*No such file or directory"):
         ProposalsFile(tmp_path / "no" / "links.json").write([link("a")])
 
 

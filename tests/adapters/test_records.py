@@ -35,7 +35,9 @@ def read(file: Path, content: bytes, window: int = 1 << 18) -> list[object]:
     return list(stream(file, window=window))
 
 
-@given(values=st.lists(VALUES, max_size=5), window=WINDOWS, ascii_only=st.booleans(), indent=st.sampled_from([None, 0, 3]))
+@given(
+    values=st.lists(VALUES, max_size=5), window=WINDOWS, ascii_only=st.booleans(), indent=st.sampled_from([None, 0, 3])
+)
 @settings(max_examples=300)
 def test_records_are_read_as_json_reads_them(
     file: Path, values: list[object], window: int, ascii_only: bool, indent: int | None
@@ -53,17 +55,19 @@ def test_a_file_that_is_cut_is_one_error_and_what_was_read_is_right(
     content = json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
     whole = json.loads(content)
     file.write_bytes(content[: data.draw(st.integers(min_value=0, max_value=len(content) - 1))])
-    found = []
+    found: list[object] = []
     with pytest.raises(CatalogError) as caught:
-        for value in stream(file, window=window):
-            found.append(value)
+        found.extend(stream(file, window=window))
     # The last value may be cut itself where a number or nothing tells its end: 12 of 123.
     assert found[:-1] == whole[: len(found)][:-1]
     assert caught.value.message.startswith(str(file))
     assert "\n" not in caught.value.message
 
 
-@given(content=st.binary(max_size=80) | st.text(alphabet='[]{}",:\\ 1e-.ntf\n', max_size=30).map(str.encode), window=WINDOWS)
+@given(
+    content=st.binary(max_size=80) | st.text(alphabet='[]{}",:\\ 1e-.ntf\n', max_size=30).map(str.encode),
+    window=WINDOWS,
+)
 @settings(max_examples=500)
 def test_any_bytes_are_read_as_json_reads_them_or_refused(file: Path, content: bytes, window: int) -> None:
     try:
@@ -107,7 +111,7 @@ def test_gzip_is_told_by_its_first_bytes_whatever_the_name(file: Path, window: i
 
 
 def test_a_record_in_the_middle_of_which_a_character_is_broken_is_one_error(file: Path) -> None:
-    with pytest.raises(CatalogError, match="byte .* is not UTF-8"):
+    with pytest.raises(CatalogError, match=r"byte .* is not UTF-8"):
         read(file, b'[1, "\xff"]')
 
 

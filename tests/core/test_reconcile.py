@@ -21,11 +21,12 @@ KINDS = {"first": Kind.FIRST, "now": Kind.CHANGED, "back": Kind.RETURNED, "gone"
 
 
 def episode(number: int, said: str) -> Episode:
-    """`now X @5 stamp 4`: kind, value, day of the reading, day that the catalog gives."""
+    """`now X @5 since 3 stamp 4`: kind, value, day of the reading, of the whole one before it, and by the catalog."""
     word, *rest = said.split()
-    value = rest[0] if rest and not rest[0].startswith(("@", "stamp")) else None
+    value = rest[0] if rest and not rest[0].startswith(("@", "stamp", "since")) else None
     day = next((int(part[1:]) for part in rest if part.startswith("@")), number)
     stamp = int(rest[rest.index("stamp") + 1]) if "stamp" in rest else None
+    after = int(rest[rest.index("since") + 1]) if "since" in rest else day - 1
     ground = {"gone": Ground.UNLISTED, "taken": Ground.PATCH}.get(word)
     return Episode(
         CELL,
@@ -35,7 +36,7 @@ def episode(number: int, said: str) -> Episode:
         word == "first",
         dumps(value).decode() if value else None,
         Moment(day * 10),
-        Moment((day - 1) * 10) if word != "first" else None,
+        Moment(after * 10) if word != "first" else None,
         Moment(stamp * 10) if stamp is not None else None,
         ground,
     )
@@ -107,6 +108,8 @@ def told(verdicts) -> list[str]:
         ("A*", ["gone @3", "back B @4"], ["retract 1 until 30", "open 2 = B from 40 after 30"]),
         ("A", ["back A @4"], ["open 2 = A from 40 after 30 as 1"]),
         ("A", ["gone @3"], ["retract"]),
+        # a removal that no reading of the whole covered, and a stamp from before it: nothing holds before its end
+        ("A*", ["taken @5", "back B @9 since 1 stamp 3"], ["retract 1 until 50", "open 2 = B from 50"]),
     ],
 )
 def test_what_episodes_do_to_a_belief(so_far, observed, expected):
@@ -151,9 +154,10 @@ def histories(draw):
     """Episodes as scans write them: a first, then changes, removals and returns."""
     episodes, present, day = [], False, 0
     for number in range(1, draw(st.integers(1, 10)) + 1):
-        day += draw(st.integers(1, 3))
+        last, day = day, day + draw(st.integers(1, 3))
+        since = draw(st.integers(0, last))
         stamp = draw(st.none() | st.integers(0, 30))
-        of = f" stamp {stamp}" if stamp is not None else ""
+        of = f" since {since}" + (f" stamp {stamp}" if stamp is not None else "")
         if number == 1:
             word = "first"
         elif present:
@@ -180,7 +184,8 @@ def chain_of(episodes, cuts=()) -> list[tuple]:
             number, value, since = open_rows[0][0], open_rows[0][1], open_rows[0][2]
             current = Version(BELIEF, number, State.CURRENT, CELL, number, value, since)
         earlier = [(row[0], row[1]) for row in rows.values()]
-        for verdict in reconcile("property", current, len(rows), earlier, pending):
+        ended = rows[len(rows)][3] if rows else None
+        for verdict in reconcile("property", current, len(rows), earlier, pending, ended):
             if verdict.closed:
                 row = rows[verdict.closed.number]
                 row[3], row[4], row[6] = verdict.closed.valid_to, verdict.closed.successor, False

@@ -1,4 +1,4 @@
-"""Publishing to a proposals file: our link once a dataset, nothing that is not ours touched, nothing written for nothing."""
+"""Publishing to a proposals file: our link once a dataset, no other touched, nothing written for nothing."""
 
 from __future__ import annotations
 
@@ -208,7 +208,14 @@ def test_an_address_is_needed(memory: Memory) -> None:
         published(memory, public_url=None)
 
 
-LOCAL = ["http://localhost:8000", "http://127.0.0.1", "http://127.8.8.8/x", "http://[::1]:80", "http://0.0.0.0", "http://a.localhost"]
+LOCAL = [
+    "http://localhost:8000",
+    "http://127.0.0.1",
+    "http://127.8.8.8/x",
+    "http://[::1]:80",
+    "http://0.0.0.0",
+    "http://a.localhost",
+]
 
 
 @pytest.mark.parametrize("address", LOCAL)
@@ -230,7 +237,11 @@ def test_our_own_link_is_never_observed(memory: Memory, applied: str) -> None:
     published(memory)
     (proposal,) = records(memory)
     ours = proposal["aspect"]["json"]["patch"][0]["value"]
-    back = [mcp(ORDERS, "institutionalMemory", {"elements": [ours, theirs]})] if applied.startswith("as the c") else [proposal]
+    back = (
+        [mcp(ORDERS, "institutionalMemory", {"elements": [ours, theirs]})]
+        if applied.startswith("as the c")
+        else [proposal]
+    )
     report = memory.scan(back, at="2026-03-05")
     assert (report.written, report.records_failed) == (0, 0)
     nothing_else = memory.scan([mcp(USERS, "institutionalMemory", {"elements": [ours]})], at="2026-03-06")

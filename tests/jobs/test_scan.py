@@ -1,4 +1,4 @@
-"""What a scan writes down: mass changes stop it, a scope ends nothing, first readings are no change, time has an order."""
+"""What a scan writes down: mass changes stop it, a scope ends nothing, a first reading is no change, time goes on."""
 
 from __future__ import annotations
 
@@ -86,13 +86,9 @@ def run_named_in(error: MassChangeError) -> str:
 def test_a_truncated_complete_listing_stops_before_writing_and_goes_on_when_accepted(memory: Memory) -> None:
     memory.remember(catalog(100), at=MONDAY, complete=True)
     error = stopped(memory, catalog(100, skip=21), complete=True)
-    assert error.message == (
-        "this reading would end 105 of 500 cells on postgres: existence on postgres (105 cells)"
-    )
+    assert error.message == ("this reading would end 105 of 500 cells on postgres: existence on postgres (105 cells)")
     assert error.hint.startswith("nothing was written; if the catalog really lost them: --accept-mass-change ")
-    report = memory.scan(
-        catalog(100, skip=21), at=TUESDAY, complete=True, accept_mass_change=run_named_in(error)
-    )
+    report = memory.scan(catalog(100, skip=21), at=TUESDAY, complete=True, accept_mass_change=run_named_in(error))
     assert changes(report) == (21, {"breaking": 21}, 0)
 
 
@@ -101,7 +97,7 @@ def test_an_emptied_ownership_everywhere_stops_and_an_accepted_run_covers_no_mor
     emptied = [mcp(dataset(f"t{n:03}"), "ownership", {"owners": []}) for n in range(120)]  # a fifth, not yet more
     error = stopped(memory, emptied, mass_share=0.19)
     assert "would end 120 of 600 cells on postgres: ownership on postgres (120 cells)" in error.message
-    worse = emptied + [mcp(dataset("t000"), "schemaMetadata", schema(("c0", "INT")))]
+    worse = [*emptied, mcp(dataset("t000"), "schemaMetadata", schema(("c0", "INT")))]
     accepted = run_named_in(error)
     stopped(memory, worse, mass_share=0.19, accept_mass_change=accepted)
     report = memory.scan(emptied, at=TUESDAY, mass_share=0.19, accept_mass_change=accepted)

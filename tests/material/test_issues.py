@@ -339,3 +339,16 @@ def test_a_file_of_nothing_but_unreadable_records_is_no_metadata_and_writes_noth
     with pytest.raises(CatalogError, match="none of its 1 records could be read"):
         memory.scan(cases["columns-null-on-error"]["steps"][1], at="2026-01-09", complete=True)
     assert memory.dump() == before
+
+
+def test_what_a_listing_lacked_and_a_status_then_removed_stays_removed_when_it_is_merely_mentioned(memory):
+    here, there = mcp(dataset("a"), "status", status()), mcp(dataset("b"), "status", status())
+    memory.remember([here, there], at="2026-01-01")
+    memory.remember([here], at="2026-01-02", complete=True)
+    assert memory.remember([mcp(dataset("b"), "status", status(True))], at="2026-01-03").written == 0
+    memory.remember([mcp(dataset("b"), "globalTags", tags("pii"))], at="2026-01-04")
+    assert memory.current()[dataset("b"), "existence", ""]["exists"] is False
+    memory.remember([there], at="2026-01-05")
+    memory.remember([here], at="2026-01-06", complete=True)
+    memory.remember([mcp(dataset("b"), "globalTags", tags())], at="2026-01-07")
+    assert memory.current()[dataset("b"), "existence", ""]["exists"] is True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from palimpsest.core.moment import parse
 from tests.building import dataset, lineage, mcp, owners, tags, text
 
 URN = dataset("orders")
@@ -94,6 +95,14 @@ def test_a_patch_after_an_upsert_in_one_file_stands_on_it(memory):
     assert memory.dump() == before
 
 
+def test_a_patch_after_an_unchanged_empty_upsert_is_known_whole(memory):
+    nothing = mcp(URN, "globalTags", tags())
+    memory.remember([nothing], at="2026-01-01")
+    for day in ("2026-01-02", "2026-01-03"):
+        memory.remember([nothing, tag("add", "pii")], at=day)
+    assert [one.value for one in memory.versions() if one.aspect == "tags"] == [[["urn:li:tag:pii"]]]
+
+
 def test_the_same_upsert_with_another_patch_stands_on_the_upsert_and_not_on_the_old_patch(memory):
     memory.remember([mcp(URN, "globalTags", tags("gold")), tag("add", "pii")], at="2026-01-01")
     memory.remember([mcp(URN, "globalTags", tags("gold")), tag("add", "raw")], at="2026-01-02")
@@ -166,6 +175,18 @@ def test_properties_come_change_and_go_by_name(memory):
     assert (gone.kind, gone.key, gone.ground) == ("removed", "a", "patch")
     assert held(memory, "property", "a") is None
     assert held(memory, "description", "source") == "Orders"
+
+
+def test_what_a_patch_took_does_not_hold_again_before_that_whatever_a_stamp_says(memory):
+    def stated(value: str, at: str):
+        stamp = {"time": int(parse(at)), "actor": "urn:li:corpuser:mira"}
+        return mcp(URN, "datasetProperties", {"customProperties": {"k": value}, "lastModified": stamp})
+
+    memory.remember([stated("1", "2026-01-01")], at="2026-01-01")
+    memory.remember([patch(URN, "datasetProperties", ("remove", "/customProperties/k", None))], at="2026-01-05")
+    memory.remember([stated("2", "2026-01-03")], at="2026-01-09")
+    first, second = (one for one in memory.versions() if one.aspect == "property")
+    assert first.valid_to == second.valid_from == parse("2026-01-05")
 
 
 def test_the_cells_that_a_patch_adds_are_counted_as_unchanged_next_time(memory):

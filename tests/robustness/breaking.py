@@ -26,13 +26,17 @@ class Break:
 
 _SUPERSEDED = "(SELECT belief_id FROM version WHERE state = 'superseded' ORDER BY belief_id LIMIT 1)"
 _OWNER = "(SELECT belief_id FROM cell WHERE aspect = 'ownership' AND source = 'file' ORDER BY id LIMIT 1)"
-_ALONE = (
-    "(SELECT v.belief_id FROM version v JOIN cell c ON c.id = v.cell_id WHERE v.state = 'current' AND c.aspect = 'tags')"
-)
+_ALONE = "(SELECT belief_id FROM cell WHERE aspect = 'tags')"
+_COPY = """INSERT INTO version SELECT belief_id, 2, 'contested', cell_id, episode, valid_from, valid_after, valid_to,
+recorded_at, closed_at, run_id, judge, reason, reverts_to, successor, ended_reason FROM version"""
+_OWNER_CELL = "(SELECT id FROM cell WHERE aspect = 'ownership' AND source = 'file')"
+_OWNER_RUN = f"(SELECT run_id FROM episode WHERE cell_id = {_OWNER_CELL} AND number = 1)"
 _NEWEST = "(SELECT id FROM run WHERE source = 'file' ORDER BY started_at DESC LIMIT 1)"
 
 BREAKS: dict[str, Break] = {
-    "a run claims an episode more": Break(rule="R1", statements=(f"UPDATE run SET written = written + 1 WHERE id = {_NEWEST}",)),
+    "a run claims an episode more": Break(
+        rule="R1", statements=(f"UPDATE run SET written = written + 1 WHERE id = {_NEWEST}",)
+    ),
     "a run claims a version more": Break(
         rule="R1", statements=(f"UPDATE run SET founded = founded + 1 WHERE id = {_NEWEST}",)
     ),
@@ -68,9 +72,7 @@ BREAKS: dict[str, Break] = {
         rule="R5",
         unguarded=("version",),
         statements=(
-            f"""INSERT INTO version SELECT belief_id, 2, 'contested', cell_id, episode, valid_from, valid_after, valid_to,
-                recorded_at, closed_at, run_id, judge, reason, reverts_to, successor, ended_reason
-                FROM version WHERE belief_id = {_ALONE}""",
+            f"{_COPY} WHERE belief_id = {_ALONE}",
             f"""UPDATE run SET founded = founded + 1 WHERE id =
                 (SELECT run_id FROM version WHERE belief_id = {_ALONE})""",
         ),
@@ -79,7 +81,8 @@ BREAKS: dict[str, Break] = {
         rule="R6",
         unguarded=("evidence",),
         statements=(
-            f"INSERT INTO evidence SELECT belief_id, number, cell_id, 99, 'bears_out' FROM version WHERE belief_id = {_ALONE}",
+            f"""INSERT INTO evidence SELECT belief_id, number, cell_id, 99, 'bears_out' FROM version
+                WHERE belief_id = {_ALONE}""",
         ),
     ),
     "a belief is current twice": Break(
@@ -108,13 +111,9 @@ BREAKS: dict[str, Break] = {
     "a version is its own successor": Break(
         rule="R7",
         unguarded=("version",),
-        statements=(
-            f"UPDATE version SET successor = number WHERE belief_id = {_SUPERSEDED} AND state = 'superseded'",
-        ),
+        statements=(f"UPDATE version SET successor = number WHERE belief_id = {_SUPERSEDED} AND state = 'superseded'",),
     ),
-    "an end names no ground": Break(
-        rule="R8", statements=("UPDATE episode SET ground = NULL WHERE kind = 'removed'",)
-    ),
+    "an end names no ground": Break(rule="R8", statements=("UPDATE episode SET ground = NULL WHERE kind = 'removed'",)),
     "an end by a run that did not read the raw aspect": Break(
         rule="R8", statements=(f"UPDATE run SET coverage = NULL WHERE id = {_NEWEST}",), rows=2
     ),
@@ -125,19 +124,20 @@ BREAKS: dict[str, Break] = {
         rule="R9",
         unguarded=("episode",),
         statements=(
-            f"""UPDATE run SET written = written - 1 WHERE id = {_NEWEST}""",
-            f"""UPDATE run SET written = written + 1 WHERE id =
-                (SELECT run_id FROM episode WHERE cell_id = (SELECT id FROM cell WHERE belief_id = {_OWNER}) AND number = 1)""",
-            f"""UPDATE episode SET run_id = (SELECT run_id FROM episode e WHERE e.cell_id = episode.cell_id AND number = 1)
-                WHERE number = 2 AND cell_id = (SELECT id FROM cell WHERE belief_id = {_OWNER})""",
+            f"UPDATE run SET written = written - 1 WHERE id = {_NEWEST}",
+            f"UPDATE run SET written = written + 1 WHERE id = {_OWNER_RUN}",
+            f"UPDATE episode SET run_id = {_OWNER_RUN} WHERE number = 2 AND cell_id = {_OWNER_CELL}",
         ),
     ),
     "a published link that is not ours": Break(
         rule="R11", statements=("UPDATE publication SET url = 'https://example.org/'",)
     ),
     "a published link to another entity's page": Break(
-        rule="R11", statements=("UPDATE publication SET url = replace(url, '/entity/', '/entity/00')",
-                                "UPDATE publication SET url = substr(url, 1, 40) || '?from=palimpsest-memory'")
+        rule="R11",
+        statements=(
+            "UPDATE publication SET url = replace(url, '/entity/', '/entity/00')",
+            "UPDATE publication SET url = substr(url, 1, 40) || '?from=palimpsest-memory'",
+        ),
     ),
     "a published link that was not found again": Break(
         rule="R11", statements=("UPDATE publication SET reread_at = NULL",)
@@ -150,7 +150,9 @@ BREAKS: dict[str, Break] = {
     "lineage rests on nothing current": Break(
         rule="R12", statements=("UPDATE edge SET belief_id = zeroblob(16) WHERE \"column\" = ''",)
     ),
-    "a cell's last episode is another": Break(rule="R13", statements=("UPDATE cell SET last = last + 1 WHERE aspect = 'tags'",)),
+    "a cell's last episode is another": Break(
+        rule="R13", statements=("UPDATE cell SET last = last + 1 WHERE aspect = 'tags'",)
+    ),
     "a raw aspect feeds another number of cells": Break(
         rule="R13", statements=("UPDATE part SET cells = cells + 1 WHERE part = 'globalTags'",)
     ),
@@ -158,7 +160,7 @@ BREAKS: dict[str, Break] = {
         rule="R14",
         statements=("UPDATE episode SET baseline = 0 WHERE cell_id = (SELECT id FROM cell WHERE aspect = 'tags')",),
     ),
-}  # fmt: skip
+}
 
 
 def rich_memory(folder: Path) -> Memory:

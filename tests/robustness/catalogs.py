@@ -26,7 +26,9 @@ def first(datasets: int = 60, seed: int = 7) -> list[Record]:
             mcp(urn, "datasetProperties", text(f"Table number {number}") | {"customProperties": {"team": "a"}}),
         ]
         if number:
-            records.append(mcp(urn, "upstreamLineage", lineage([_urn(number - 1)], [(_urn(number - 1), "c0", "c1")], urn)))
+            records.append(
+                mcp(urn, "upstreamLineage", lineage([_urn(number - 1)], [(_urn(number - 1), "c0", "c1")], urn))
+            )
     random.Random(seed).shuffle(records)
     return records
 
@@ -47,7 +49,10 @@ def second(datasets: int = 60, seed: int = 8) -> list[Record]:
             fields = [dict(field) for field in body["fields"]]
             fields[0]["nativeDataType"] = "TEXT"
             fields[1]["nullable"] = False
-            body = {**body, "fields": fields[:-1] if number % 8 == 0 else [*fields, {**fields[0], "fieldPath": "added"}]}
+            body = {
+                **body,
+                "fields": fields[:-1] if number % 8 == 0 else [*fields, {**fields[0], "fieldPath": "added"}],
+            }
         elif record["aspectName"] == "upstreamLineage" and number % 6 == 1:
             body = lineage([_urn(number - 1), _urn(0)])
         records.append(mcp(record["entityUrn"], record["aspectName"], body))

@@ -85,9 +85,15 @@ def work(job: str, folder: Path, store_file: Path, at: Moment) -> None:
             scan_job.scan(store, reader, request, clock=clock, progress=NoProgress(), holder=holder)
         else:
             run_job.run(
-                store, reader, request, with_consolidate=True, with_verify=False, clock=clock, progress=NoProgress(),
+                store,
+                reader,
+                request,
+                with_consolidate=True,
+                with_verify=False,
+                clock=clock,
+                progress=NoProgress(),
                 holder=holder,
-            )  # fmt: skip
+            )
     store.dispose()
 
 
@@ -99,7 +105,7 @@ def in_child(what: Callable[[], None]) -> int:
             what()
             os._exit(0)
         except BaseException as error:  # noqa: BLE001 - the parent reports it
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
             os._exit(1)
     return os.waitpid(pid, 0)[1]
 
@@ -168,7 +174,7 @@ def prove(job: str, folder: Path, before: Path, at: Moment, chooser: random.Rand
     count, commits = json.loads(log.read_text())
     wanted = tables(calm)
     # Between the first and the last commit that write rows of the memory: the lease is taken before, given back after.
-    inner = [step for step in range(commits[1] + 1, commits[-2] + 1)]
+    inner = range(commits[1] + 1, commits[-2] + 1)
     outer = [step for step in range(1, count + 1) if step not in inner]
     most = min(len(inner), points * 3 // 4)
     chosen = sorted(chooser.sample(inner, most) + chooser.sample(outer, min(len(outer), points - most)))
@@ -223,7 +229,8 @@ def main(folder: Path, seed: int, points: int) -> None:
         for job in sequence:
             begun = time.monotonic()
             report = prove(job, folder, before, day[job[-1]], chooser, points)
-            print(json.dumps(report | {"seed": seed, "seconds": round(time.monotonic() - begun, 1)}), flush=True)
+            sys.stdout.write(json.dumps(report | {"seed": seed, "seconds": round(time.monotonic() - begun, 1)}) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

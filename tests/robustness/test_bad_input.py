@@ -53,19 +53,41 @@ def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
 BAD_FILES: dict[str, tuple[str, bytes, int, list[str]]] = {
     "not JSON": ("a.json", b"this is no JSON", 3, ["a.json is not DataHub metadata: it starts with 't'", NOT_METADATA]),
     "cut in the middle": (
-        "a.json", WHOLE[:200].encode(), 3,
+        "a.json",
+        WHOLE[:200].encode(),
+        3,
         ["a.json is not whole JSON: it ends in the middle of a record: truncated? (character 200)", AGAIN],
     ),
     "cut between records": (
-        "a.json", WHOLE.rpartition(", {")[0].encode() + b",", 3,
+        "a.json",
+        WHOLE.rpartition(", {")[0].encode() + b",",
+        3,
         ["a.json is not whole JSON: it ends where a record was expected: truncated? ", AGAIN],
     ),
-    "a comma too many": ("a.json", WHOLE[:-1].encode() + b",]", 3, ["a.json is not whole JSON: a record was expected", AGAIN]),
-    "two documents": ("a.json", WHOLE.encode() * 2, 3, ["a.json is not whole JSON: something follows after the end", AGAIN]),
-    "an object that is no record": (
-        "a.json", b'{"a": 1}', 3, ["a.json is not DataHub metadata: none of its 1 records could be read", NONE_READ]
+    "a comma too many": (
+        "a.json",
+        WHOLE[:-1].encode() + b",]",
+        3,
+        ["a.json is not whole JSON: a record was expected", AGAIN],
     ),
-    "numbers": ("a.json", b"[1, 2]", 3, ["a.json is not DataHub metadata: none of its 2 records could be read", NONE_READ]),
+    "two documents": (
+        "a.json",
+        WHOLE.encode() * 2,
+        3,
+        ["a.json is not whole JSON: something follows after the end", AGAIN],
+    ),
+    "an object that is no record": (
+        "a.json",
+        b'{"a": 1}',
+        3,
+        ["a.json is not DataHub metadata: none of its 1 records could be read", NONE_READ],
+    ),
+    "numbers": (
+        "a.json",
+        b"[1, 2]",
+        3,
+        ["a.json is not DataHub metadata: none of its 2 records could be read", NONE_READ],
+    ),
     "a number": ("a.json", b"42", 3, ["a.json is not DataHub metadata: it starts with '4'", NOT_METADATA]),
     "a string": ("a.json", b'"text"', 3, ["a.json is not DataHub metadata: it starts with '\"'", NOT_METADATA]),
     "an empty file": ("a.json", b"", 3, ["a.json is empty", AGAIN]),
@@ -76,11 +98,13 @@ BAD_FILES: dict[str, tuple[str, bytes, int, list[str]]] = {
     "a cut gzip": ("a.json.gz", gzip.compress(WHOLE.encode())[:80], 3, ["a.json.gz is not whole: ", AGAIN]),
     "no gzip by that name": ("a.json.gz", WHOLE.encode(), 3, ["a.json.gz is not whole: ", AGAIN]),
     "a binary": (
-        "a.json", b"\x00\x01\xff\xfe" * 200, 3,
+        "a.json",
+        b"\x00\x01\xff\xfe" * 200,
+        3,
         ["a.json is not text: byte ", "hint: is it a DataHub metadata file?"],
     ),
     "nested too deeply": ("a.json", b"[" * 200_000, 3, ["a.json is not whole JSON: it is nested too deeply", AGAIN]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
@@ -98,39 +122,53 @@ def test_a_bad_file_is_one_error_and_writes_nothing(place: Path, case: str) -> N
 SCAN = ["scan", "file:good.json"]
 BAD_REQUESTS: dict[str, tuple[list[str], int, list[str]]] = {
     "a missing path": (
-        ["scan", "file:missing.json"], 2,
+        ["scan", "file:missing.json"],
+        2,
         ["no such file: missing.json", "hint: name a DataHub metadata file or a folder of them"],
     ),
     "an empty folder": (
-        ["scan", "file:empty"], 2, ["no .json or .json.gz file in empty", "hint: name a file, or another folder"]
+        ["scan", "file:empty"],
+        2,
+        ["no .json or .json.gz file in empty", "hint: name a file, or another folder"],
     ),
     "a path without file:": (["scan", "good.json"], 2, ["'good.json' names no source", "hint: write file:good.json"]),
     "an unknown source": (["scan", "magic:x"], 2, ["'magic:x' names no source", "hint: write file:PATH"]),
     "an older --at": (
-        [*SCAN, "--at", "2026-03-01"], 2,
+        [*SCAN, "--at", "2026-03-01"],
+        2,
         ["--at 2026-03-01 00:00 is older than the last reading of file (2026-03-02 00:00)", "hint: "],
     ),
     "a future --at": ([*SCAN, "--at", "2126-01-01"], 2, ["--at 2126-01-01 00:00 is in the future", "hint: "]),
     "no time at all": ([*SCAN, "--at", "soon"], 2, ["'soon' is not a date or time", "hint: write 2026-01-31"]),
     "an unknown option": ([*SCAN, "--nope"], 2, ["no such option: --nope", "hint: see palimpsest scan --help"]),
     "an unknown gate": (
-        [*SCAN, "--fail-on", "other"], 2,
+        [*SCAN, "--fail-on", "other"],
+        2,
         ["--fail-on 'other' is no gate", "hint: write --fail-on change or --fail-on breaking"],
     ),
     "an unknown stopped run": (
-        [*SCAN, "--accept-mass-change", "abc"], 2,
+        [*SCAN, "--accept-mass-change", "abc"],
+        2,
         ["no stopped run 'abc' of file", "hint: take the run's id from the message, or from: palimpsest runs"],
     ),
     "an ignore rule about nothing": (
-        [*SCAN, "--ignore", "colour"], 2, ["scan.ignore: 'colour' is no aspect", "hint: one of: "]
+        [*SCAN, "--ignore", "colour"],
+        2,
+        ["scan.ignore: 'colour' is no aspect", "hint: one of: "],
     ),
-    "a limit of none": ([*SCAN, "--limit", "0"], 2, ["invalid value for '--limit'", "hint: see palimpsest scan --help"]),
+    "a limit of none": (
+        [*SCAN, "--limit", "0"],
+        2,
+        ["invalid value for '--limit'", "hint: see palimpsest scan --help"],
+    ),
     "no source": (["run"], 2, ["run.source is not set", "hint: set it in palimpsest.toml, or name it"]),
     "no proposals file": (["publish"], 2, ["publish.to is not set", "hint: name the proposals file"]),
     "no public address": (
-        ["publish", "--to", "links.json"], 2, ["console.public_url is not set", "hint: set it in palimpsest.toml"]
+        ["publish", "--to", "links.json"],
+        2,
+        ["console.public_url is not set", "hint: set it in palimpsest.toml"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD_REQUESTS)
@@ -147,7 +185,9 @@ def test_a_request_that_cannot_be_met_is_one_error_and_writes_nothing(place: Pat
 BAD_STORES: dict[str, tuple[str, int, list[str]]] = {
     "in memory": ("sqlite://", 4, ["an in-memory store forgets at once", "hint: name a file: sqlite:///memory.db"]),
     "a database that a memory cannot live in": (
-        "mysql://host/base", 4, ["a memory cannot live in mysql", "hint: use sqlite:///PATH"]
+        "mysql://host/base",
+        4,
+        ["a memory cannot live in mysql", "hint: use sqlite:///PATH"],
     ),
     "a dialect that does not exist": ("nosuch://x", 4, ["a memory cannot live in nosuch", "hint: use sqlite:///PATH"]),
     "no address": ("memory", 2, ["store (from flag): not an SQLAlchemy URL", "hint: "]),
@@ -155,17 +195,22 @@ BAD_STORES: dict[str, tuple[str, int, list[str]]] = {
     "a text file": ("sqlite:///{0}/good.json", 4, ["the store is not a SQLite database: ", "hint: name another file"]),
     "a folder that cannot be": ("sqlite:////proc/no/m.db", 4, ["cannot make the folder of the store: ", "hint: name"]),
     "another program's database": (
-        "sqlite:///{0}/other.db", 4, ["sqlite:///{0}/other.db is the database of something else", "hint: name another"]
+        "sqlite:///{0}/other.db",
+        4,
+        ["sqlite:///{0}/other.db is the database of something else", "hint: name another"],
     ),
     "another program's migrated database": (
-        "sqlite:///{0}/migrated.db", 4, ["sqlite:///{0}/migrated.db is the database of something else", "hint: name"]
+        "sqlite:///{0}/migrated.db",
+        4,
+        ["sqlite:///{0}/migrated.db is the database of something else", "hint: name"],
     ),
     "a newer version's": (
-        "sqlite:///{0}/newer.db", 4,
+        "sqlite:///{0}/newer.db",
+        4,
         ["the store is at revision 9999, which this version does not know", "hint: upgrade palimpsest"],
     ),
     "a damaged one": ("sqlite:///{0}/damaged.db", 4, ["the store is damaged: ", "hint: restore it from a backup"]),
-}  # fmt: skip
+}
 
 
 def bad_stores(folder: Path) -> None:
@@ -229,7 +274,10 @@ def test_a_name_that_stands_for_another_origin_is_refused(place: Path) -> None:
     db.close()
     before = rows(store)
     done = palimpsest(*SCAN, store=store, folder=place)
-    lines = ["the source 'file' stands for datahub-graphql https://datahub.example.org, not for file", "hint: give this"]
+    lines = [
+        "the source 'file' stands for datahub-graphql https://datahub.example.org, not for file",
+        "hint: give this",
+    ]
     assert_said(done, 2, lines)
     assert rows(store) == before
     assert palimpsest(*SCAN, "--source", "export", store=store, folder=place).code == 0
@@ -271,7 +319,7 @@ def test_a_store_that_may_only_be_read_answers_and_takes_nothing(place: Path) ->
     folder.chmod(0o555)
     content = store.read_bytes()
     try:
-        for command in (["verify"], ["db", "status"]):
+        for command in (["verify"], ["db", "status"], ["consolidate", "--dry-run"], [*SCAN, "--dry-run"]):
             assert palimpsest(*command, store=store, folder=place, lowered=True).said == (0, [])
         for command in (SCAN, ["consolidate"], ["db", "upgrade"], ["run", "file:good.json"]):
             done = palimpsest(*command, store=store, folder=place, lowered=True)
@@ -296,7 +344,7 @@ def test_a_disk_that_fills_up_stops_the_scan_and_breaks_nothing(place: Path, tmp
     assert scan.code == 4
 
 
-@pytest.mark.parametrize("kilobytes", [50, 250, 600])
+@pytest.mark.parametrize("kilobytes", [50, 500])
 def test_a_file_that_may_not_grow_stops_the_scan_and_the_next_one_completes_it(place: Path, kilobytes: int) -> None:
     file = catalogs.write(place, "big.json", catalogs.first(150))
     store = place / f"limited-{kilobytes}.db"

@@ -1,4 +1,4 @@
-"""Mutated records never raise: each is counted as used, no memory, failed or out of scope; a second reading writes 0."""
+"""Mutated records never raise: each is counted as used, no memory, failed or out of scope; a second scan writes 0."""
 
 from __future__ import annotations
 
@@ -69,11 +69,15 @@ BASES: list[Record] = [
     mcp(ORDERS, "editableDatasetProperties", {"description": "Edited", "lastModified": STAMP}),
     mcp(ORDERS, "editableSchemaMetadata", EDITS),
     mcp(ORDERS, "upstreamLineage", lineage([USERS], [(USERS, "id", "id")], ORDERS)),
-    mcp(ORDERS, "upstreamLineage", [{"op": "add", "path": f"/upstreams/{USERS}", "value": {"dataset": USERS}}], "PATCH"),
+    mcp(
+        ORDERS, "upstreamLineage", [{"op": "add", "path": f"/upstreams/{USERS}", "value": {"dataset": USERS}}], "PATCH"
+    ),
     mcp(ORDERS, "institutionalMemory", {"elements": [LINK]}),
     mcp(ORDERS, "domains", {"domains": ["urn:li:domain:sales"]}),
     mcp(ORDERS, "siblings", siblings(USERS, primary=True)),
-    mcp(ORDERS, "deprecation", {"deprecated": True, "note": "old", "decommissionTime": 1_772_438_400_000, "actor": "a"}),
+    mcp(
+        ORDERS, "deprecation", {"deprecated": True, "note": "old", "decommissionTime": 1_772_438_400_000, "actor": "a"}
+    ),
     mcp(ORDERS, "glossaryTerms", {"terms": [{"urn": "urn:li:glossaryTerm:a"}], "auditStamp": STAMP}),
     mcp(ORDERS, "container", {"container": "urn:li:container:1"}),
     mcp(ORDERS, "subTypes", {"typeNames": ["Table"]}),
@@ -84,7 +88,11 @@ BASES: list[Record] = [
         "structuredProperties",
         {"properties": [{"propertyUrn": "urn:li:structuredProperty:a", "values": [{"string": "x"}, {"double": 1.5}]}]},
     ),
-    mcp("urn:li:dashboard:(looker,1)", "dashboardInfo", {"title": "Sales", "description": "d", "charts": [], "lastModified": {}}),
+    mcp(
+        "urn:li:dashboard:(looker,1)",
+        "dashboardInfo",
+        {"title": "Sales", "description": "d", "charts": [], "lastModified": {}},
+    ),
     mcp("urn:li:chart:(looker,1)", "chartInfo", {"title": "c", "description": "", "inputs": [{"string": ORDERS}]}),
     mcp(
         "urn:li:dataJob:(urn:li:dataFlow:(airflow,f,PROD),t)",
@@ -110,15 +118,60 @@ SPELLED = {
 }
 
 
-ODD_TEXTS = ["", " ", "\x00", "a\x00b", "\ud800", "x\udfff", "é", "e\u0301", "🎉", "\u202egnp", "a\nb", "x" * 70_000, "~1/~0", "urn:li:",
-             "urn:li:dataset:(", ORDERS, "%s{}", "(a,b", "[version=2.0].[type=x]", "com.linkedin.x", "string", "null", "NaN"]  # fmt: skip
+ODD_TEXTS = [
+    "",
+    " ",
+    "\x00",
+    "a\x00b",
+    "\ud800",
+    "x\udfff",
+    "é",
+    "e\u0301",
+    "🎉",
+    "\u202egnp",
+    "a\nb",
+    "x" * 70_000,
+    "~1/~0",
+    "urn:li:",
+    "urn:li:dataset:(",
+    ORDERS,
+    "%s{}",
+    "(a,b",
+    "[version=2.0].[type=x]",
+    "com.linkedin.x",
+    "string",
+    "null",
+    "NaN",
+]
 ODD_NUMBERS = [0, -1, 2**31, 2**53 + 1, 2**63, -(2**63) - 1, 10**40, 1e308, float("nan"), float("inf"), -0.0]
 ODD = st.one_of(
     st.sampled_from(ODD_TEXTS),
     st.sampled_from(ODD_NUMBERS),
-    st.sampled_from([None, True, False, [], {}, [None], [[]], [{}], {"": ""}, {"string": None}, {"array": {}}, {"map": []},
-                     {"com.linkedin.x": 1}, {"json": {}}, {"time": "x"}, {"\ud800": "\ud800"}, "<huge>", "<deep>", "<deeper>", "<twice>"]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            None,
+            True,
+            False,
+            [],
+            {},
+            [None],
+            [[]],
+            [{}],
+            {"": ""},
+            {"string": None},
+            {"array": {}},
+            {"map": []},
+            {"com.linkedin.x": 1},
+            {"json": {}},
+            {"time": "x"},
+            {"\ud800": "\ud800"},
+            "<huge>",
+            "<deep>",
+            "<deeper>",
+            "<twice>",
+        ]
+    ),
+)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -177,20 +230,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 RECORDS = st.lists(mutated(), min_size=1, max_size=6)
-SLOW = settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-THOROUGH = settings(max_examples=6_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-BRIEF = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-LENGTHY = settings(max_examples=2_500, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+SLOW = settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+THOROUGH = settings(max_examples=4_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+BRIEF = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+LENGTHY = settings(max_examples=1_500, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def read(folder: Path, records: list[Any]) -> None:
-    """Every record of a file becomes raw aspects, or is counted as something else; each raw aspect is read or refused."""
+    """Every record becomes raw aspects, or is counted as something else; each raw aspect is read or refused."""
     reader = FileReader(written(folder, records))
     try:
         found = list(reader.records())
     except CatalogError as error:
-        assert "none of its" in error.message or "nested too deeply" in error.message
-        return
+        if "none of its" in error.message or "nested too deeply" in error.message:
+            return
+        raise
     for one in found:
         assert isinstance(one, RawAspect | Skipped | Failed)
         if isinstance(one, RawAspect):
@@ -199,8 +253,8 @@ def read(folder: Path, records: list[Any]) -> None:
                     reader.patches(one.urn, one.part, one.payload)
                 else:
                     reader.observe(one.urn, one.part, one.payload)
-            except ValueError as error:
-                assert str(error)
+            except ValueError:
+                continue
 
 
 @given(records=RECORDS)
@@ -255,14 +309,17 @@ def remember(stores: Stores, folder: Path, first: list[Any], second: list[Any]) 
             try:
                 report = scanned(memory, file, at)
             except CatalogError as error:
-                assert "nested too deeply" in error.message
-                continue
+                if "nested too deeply" in error.message:
+                    continue
+                raise
             sums = report.records_used + report.records_failed + report.records_out_of_scope
             assert report.records_read == sums + sum(report.skipped.values())
             assert report.records_used >= 1
             again = scanned(memory, file, Moment(at + 60_000))
             assert (again.written, again.changes) == (0, {})
-            left = consolidate(memory.store, clock=FixedClock(Moment(at + 90_000), step=1), progress=NoProgress(), holder="t:1:")
+            left = consolidate(
+                memory.store, clock=FixedClock(Moment(at + 90_000), step=1), progress=NoProgress(), holder="t:1:"
+            )
             assert left.left == 0
         found = verify(memory.store, clock=FixedClock(at), progress=NoProgress())
         assert [(rule.rule, rule.examples) for rule in found.rules if rule.broken] == []

@@ -162,7 +162,9 @@ class TakenOver(NoProgress):
         """At the start of writing."""
         if what == "writing":
             clock = FixedClock(Moment(NOW + 10 * MINUTE))
-            runs.acquire(self.memory.store, job="scan", source_name="file", rules="0", now=clock.now(), holder="new:1:1")
+            runs.acquire(
+                self.memory.store, job="scan", source_name="file", rules="0", now=clock.now(), holder="new:1:1"
+            )
 
 
 def test_a_scan_whose_lease_was_taken_over_writes_nothing_more(memory: Memory, tmp_path: Path) -> None:
@@ -170,9 +172,13 @@ def test_a_scan_whose_lease_was_taken_over_writes_nothing_more(memory: Memory, t
     before = tables(tmp_path / "memory.db")
     with pytest.raises(LeaseHeldError, match="the lease on file was taken over"):
         scan(
-            memory.store, FileReader(catalog), ScanRequest(source="file", at=parse(AT)), clock=FixedClock(NOW, step=1),
-            progress=TakenOver(memory), holder="old:1:1",
-        )  # fmt: skip
+            memory.store,
+            FileReader(catalog),
+            ScanRequest(source="file", at=parse(AT)),
+            clock=FixedClock(NOW, step=1),
+            progress=TakenOver(memory),
+            holder="old:1:1",
+        )
     assert differing(tables(tmp_path / "memory.db"), before) == []
     assert states(memory) == ["failed", "running"]
 

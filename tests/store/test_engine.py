@@ -123,7 +123,7 @@ def test_a_refused_statement_undoes_the_whole_transaction_and_is_not_tried_again
         connection.execute(sa.insert(source), ROW)
 
     with opened(file) as store:
-        with pytest.raises(StoreError, match="the store refused a statement: UNIQUE constraint failed: source.name"):
+        with pytest.raises(StoreError, match=r"the store refused a statement: UNIQUE constraint failed: source\.name"):
             store.write(work)
         assert (calls, names(store)) == ([1], [])
 

@@ -80,7 +80,10 @@ def test_the_tables_that_revisions_make_carry_the_constraints_of_the_schema(stor
         for kind, name, sql in schema_of(file):
             if kind == "table" and name not in {"alembic_version"} and not name.startswith("sqlite_"):
                 found[name] = sorted(clause for clause in re.split(r",\s*\n|\n", sql) if clause.strip(" ()\t"))
-        return {name: [" ".join(clause.replace('"', "").split()).rstrip(",") for clause in one] for name, one in found.items()}
+        return {
+            name: [" ".join(clause.replace('"', "").split()).rstrip(",") for clause in one]
+            for name, one in found.items()
+        }
 
     made, wanted = clauses(tmp_path / "memory.db"), clauses(tmp_path / "straight.db")
     assert {name: sorted(one) for name, one in made.items()} == {name: sorted(one) for name, one in wanted.items()}
@@ -92,7 +95,7 @@ def test_the_tree_is_linear_and_numbered_in_its_order() -> None:
     tree = list(ScriptDirectory.from_config(config).walk_revisions())[::-1]
     assert [one.revision for one in tree] == list(REVISIONS)
     assert [one.down_revision for one in tree] == [None, *REVISIONS[:-1]]
-    assert [number for number in REVISIONS] == [f"{n:04}" for n in range(1, len(REVISIONS) + 1)]
+    assert list(REVISIONS) == [f"{n:04}" for n in range(1, len(REVISIONS) + 1)]
 
 
 def test_every_revision_is_one_step_that_may_be_repeated() -> None:

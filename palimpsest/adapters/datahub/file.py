@@ -11,7 +11,7 @@ from pathlib import Path
 from palimpsest.adapters.datahub.cells import READERS, TIME_SERIES, read_part
 from palimpsest.adapters.datahub.patch import read_patches
 from palimpsest.adapters.datahub.records import files_of, stream
-from palimpsest.adapters.datahub.wire import part_of_class, record, stamps_of_part
+from palimpsest.adapters.datahub.wire import part_of_class, record, stamps_of_part, without_stamps
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.entity import is_remembered, kind_of
 from palimpsest.core.errors import CatalogError
@@ -19,8 +19,6 @@ from palimpsest.core.jsontext import clean, dumps, loads
 from palimpsest.core.moment import Moment, told
 from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skip, Skipped
 
-# Members of these lists carry stamps of their own, which the digest of the raw aspect leaves out.
-_STAMPED_LISTS = ("upstreams", "elements", "tags", "terms", "owners")
 # DataHub does not always spell a raw aspect as its class: `editableMlModelProperties` of `EditableMLModelProperties`.
 _SPELLED = {part.casefold(): part for part in (*READERS, *TIME_SERIES)}
 _CHANGE_TYPES = frozenset({"UPSERT", "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE", "PATCH", None})
@@ -146,26 +144,7 @@ def _aspect(
         return Failed(f"{where} {urn} {part}", f"an aspect is an object, not {type(body).__name__}")
     try:
         payload = dumps(body)
-        digest_of = payload if is_patch else _without_stamps(body, payload, stamps_of_part(part))
+        digest_of = payload if is_patch else without_stamps(body, payload, stamps_of_part(part))
     except (ValueError, RecursionError) as error:
         return Failed(f"{where} {urn} {part}", str(error))
     return RawAspect(urn, part, payload, is_patch, digest_of, observed_at, run)
-
-
-def _without_stamps(body: Json, payload: bytes, stamps: frozenset[str]) -> bytes:
-    """What the digest of a raw aspect is taken of: itself without the stamps that a mere re-ingestion changes."""
-    if not isinstance(body, dict):
-        return payload
-    stripped = body
-    if not stamps.isdisjoint(body):
-        stripped = {name: part for name, part in body.items() if name not in stamps}
-    for name in _STAMPED_LISTS:
-        members = stripped.get(name)
-        if isinstance(members, list) and any(isinstance(m, dict) and not stamps.isdisjoint(m) for m in members):
-            if stripped is body:
-                stripped = dict(body)
-            stripped[name] = [
-                {field: part for field, part in m.items() if field not in stamps} if isinstance(m, dict) else m
-                for m in members
-            ]
-    return payload if stripped is body else dumps(stripped)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 
 from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.jsontext import dumps
 from palimpsest.core.moment import told
-from palimpsest.core.observation import Stamp
+from palimpsest.core.observation import RawAspect, Stamp
 
 _PLAIN_UNIONS = frozenset({"string", "array", "map", "long", "int", "boolean", "double", "float"})
 _HEAD = re.compile(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+(?![a-z])|^[A-Z]")
@@ -43,6 +44,8 @@ def stamps_of_part(part: str) -> frozenset[str]:
     return SCHEMA_STAMPS if part == "schemaMetadata" else STAMPS
 
 
+# Members of these lists carry stamps of their own.
+_STAMPED_LISTS = ("upstreams", "elements", "tags", "terms", "owners")
 # Fields that hold an audit stamp.
 _AUDITED = frozenset({"lastModified", "auditStamp", "updateStamp", "createStamp", "created", "attribution"})
 
@@ -153,3 +156,31 @@ def _audit(value: Json) -> Stamp:
         return _audit(nested)
     at, actor = inner.get("time"), inner.get("actor")
     return Stamp(at=told(at), actor=actor if isinstance(actor, str) else "")
+
+
+def without_stamps(body: Json, payload: bytes, stamps: frozenset[str]) -> bytes:
+    """What the digest of a raw aspect is taken of: itself without the stamps that a mere re-ingestion changes."""
+    if not isinstance(body, dict):
+        return payload
+    stripped = body
+    if not stamps.isdisjoint(body):
+        stripped = {name: part for name, part in body.items() if name not in stamps}
+    for name in _STAMPED_LISTS:
+        members = stripped.get(name)
+        if isinstance(members, list) and any(isinstance(m, dict) and not stamps.isdisjoint(m) for m in members):
+            if stripped is body:
+                stripped = dict(body)
+            stripped[name] = [
+                {field: part for field, part in m.items() if field not in stamps} if isinstance(m, dict) else m
+                for m in members
+            ]
+    return payload if stripped is body else dumps(stripped)
+
+
+def live_aspect(urn: str, part: str, value: dict[str, Json]) -> RawAspect:
+    """A raw aspect as a live catalog states it: whole, and at the time of the reading.
+
+    Raises ValueError or RecursionError when it cannot be written as JSON.
+    """
+    payload = dumps(value)
+    return RawAspect(urn, part, payload, False, without_stamps(value, payload, stamps_of_part(part)), None, "")

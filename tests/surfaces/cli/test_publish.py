@@ -1,0 +1,115 @@
+"""`palimpsest publish`: the settings it needs, the page it looks for, what it prints."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from palimpsest.surfaces.cli.app import main
+from tests.building import Memory, dataset, mcp, owners
+
+ORDERS = dataset("shop.orders")
+LABEL = "Agent memory: 2 beliefs, 1 revision (latest 2026-03-03)"
+
+
+class Console(BaseHTTPRequestHandler):
+    """Has a page for every entity."""
+
+    def do_GET(self) -> None:
+        """Answer, for a page of ours."""
+        self.send_response(200 if self.path.startswith("/entity/") else 404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def console() -> Iterator[str]:
+    """The address of a console on the loopback."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Console)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
+    """A dataset with a revision."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    memory = Memory(tmp_path)
+    memory.remember([mcp(ORDERS, "ownership", owners("jonas"))], at="2026-03-02")
+    memory.remember([mcp(ORDERS, "ownership", owners("ana"))], at="2026-03-03")
+    return memory
+
+
+def publish(memory: Memory, *options: str) -> int:
+    """Run the command."""
+    return main(["--store", memory.url, "publish", "--to", "links.json", *options])
+
+
+def test_a_page_that_answers_is_published(
+    memory: Memory, console: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_CONSOLE__PUBLIC_URL", console)
+    assert publish(memory, "--allow-local") == 0
+    out, err = capsys.readouterr()
+    target = f"file:{memory.folder / 'links.json'}"
+    assert (out.splitlines(), err) == ([f"{target}: 1 links written, 0 unchanged", f"  {ORDERS}: {LABEL}"], "")
+    assert len(json.loads((memory.folder / "links.json").read_text())) == 1
+    assert publish(memory, "--allow-local") == 0
+    assert capsys.readouterr().out == f"{target}: 0 links written, 1 unchanged\n"
+    assert main(["--store", memory.url, "-q", "verify"]) == 0
+
+
+def test_a_page_that_does_not_answer_is_an_error_of_the_catalog(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_CONSOLE__PUBLIC_URL", "http://127.0.0.1:1")
+    assert publish(memory, "--allow-local") == 3
+    assert "does not answer" in capsys.readouterr().err
+    assert not (memory.folder / "links.json").exists()
+    assert publish(memory, "--allow-local", "--unchecked") == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [(None, "console.public_url is not set"), ("http://localhost:1", "console.public_url is http://localhost:1")],
+)
+def test_the_address_has_to_be_one_that_people_reach(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str | None, said: str
+) -> None:
+    if address is not None:
+        monkeypatch.setenv("PALIMPSEST_CONSOLE__PUBLIC_URL", address)
+    assert publish(memory) == 2
+    assert capsys.readouterr().err.startswith(f"error: {said}")
+
+
+def test_a_dry_run_shows_the_links(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_CONSOLE__PUBLIC_URL", "https://memory.example.org")
+    assert publish(memory, "--dry-run") == 0
+    assert "1 links would be written, 0 unchanged" in capsys.readouterr().out
+    assert not (memory.folder / "links.json").exists()
+    assert publish(memory, "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["data"]["changes"][0]["label"] == LABEL
+
+
+def test_a_file_that_is_not_ours_is_refused(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_CONSOLE__PUBLIC_URL", "https://memory.example.org")
+    (memory.folder / "links.json").write_text(json.dumps([mcp(ORDERS, "ownership", owners("x"))]))
+    assert publish(memory, "--unchecked") == 2
+    assert capsys.readouterr().err.startswith("error: links.json is no proposals file of ours")
