@@ -41,9 +41,9 @@ def held_parts(store: Store, source_name: str) -> Iterator[tuple[bytes, str, byt
 
 
 def held_cells(
-    connection: sa.Connection, source_name: str, entities: Sequence[EntityId]
+    connection: sa.Connection, source_name: str, entities: Sequence[EntityId], parts: Sequence[str]
 ) -> dict[tuple[EntityId, str], list[Held]]:
-    """The cells of entities by (entity, raw aspect), each with the value last seen."""
+    """The cells that the given raw aspects feed of entities, by (entity, raw aspect), each with the value last seen."""
     wanted = ranges(entities)
     statement = (
         sa.select(
@@ -59,7 +59,7 @@ def held_cells(
         .select_from(wanted)
         .join(cell, cell.c.id.between(wanted.c.first, wanted.c.last))
         .join(episode, sa.and_(episode.c.cell_id == cell.c.id, episode.c.number == cell.c.last))
-        .where(cell.c.source == source_name)
+        .where(cell.c.source == source_name, cell.c.part.in_(parts))
     )
     found: dict[tuple[EntityId, str], list[Held]] = {}
     for row in connection.execute(statement):
@@ -74,27 +74,28 @@ def urns_of(connection: sa.Connection, entities: Sequence[EntityId]) -> dict[Ent
     return {EntityId(row.id): row.urn for row in rows}
 
 
-def known_platforms(
-    connection: sa.Connection, source_name: str, unfinished: Sequence[RunId] = ()
-) -> frozenset[tuple[str, str]]:
-    """(kind, platform) of what a source holds: the part of its scope that its data tells.
+def known_parts(
+    connection: sa.Connection, source_name: str, parts: Sequence[str], unfinished: Sequence[RunId] = ()
+) -> frozenset[tuple[str, str, str]]:
+    """(kind, platform, raw aspect) of what a source holds, of the given raw aspects: the scope that its data tells.
 
-    What only `unfinished` runs wrote makes no platform known: they are about to be repeated.
+    What only `unfinished` runs wrote makes nothing known: they are about to be repeated.
     """
     statement = (
-        sa.select(entity.c.kind, entity.c.platform)
+        sa.select(entity.c.kind, entity.c.platform, part.c.part)
         .join(part, part.c.entity_id == entity.c.id)
-        .where(part.c.source == source_name, part.c.part == "status")
+        .where(part.c.source == source_name, part.c.part.in_(parts))
         .distinct()
     )
     if unfinished:
         statement = (
-            statement.join(cell, cell.c.entity_id == entity.c.id)
+            sa.select(entity.c.kind, entity.c.platform, cell.c.part)
+            .join(cell, cell.c.entity_id == entity.c.id)
             .join(episode, sa.and_(episode.c.cell_id == cell.c.id, episode.c.number == 1))
-            .where(cell.c.source == source_name, cell.c.aspect == "existence", episode.c.run_id.not_in(unfinished))
+            .where(cell.c.source == source_name, cell.c.part.in_(parts), episode.c.run_id.not_in(unfinished))
+            .distinct()
         )
-    rows = connection.execute(statement)
-    return frozenset((row.kind, row.platform) for row in rows)
+    return frozenset((row[0], row[1], row[2]) for row in connection.execute(statement))
 
 
 def next_ordinal(connection: sa.Connection, source_name: str) -> int:
