@@ -38,6 +38,12 @@ def store_for_reading(settings: Settings) -> Store:
     return store
 
 
+def store_for_dry_run(settings: Settings) -> Store:
+    """The store, as it is; a missing one is made, empty: there is nothing else to compare a first reading with."""
+    missing = open_store(settings.store, writing=False).is_missing
+    return store_for_writing(settings) if missing else store_for_reading(settings)
+
+
 def reader(what: str, *, complete: bool = False) -> CatalogReader:
     """The source that `scan` names: `file:PATH`. Raises UsageError for anything else."""
     kind, separator, rest = what.partition(":")

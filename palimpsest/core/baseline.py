@@ -10,15 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from palimpsest.core.aspects import ASPECTS, column, existence
-from palimpsest.core.aspects.aspect import (
-    Impact,
-    Json,
-    is_at_least,
-    is_empty,
-    members_of,
-    set_value,
-    squeeze,
-)
+from palimpsest.core.aspects.aspect import Impact, Json
+from palimpsest.core.aspects.form import is_empty, squeeze
+from palimpsest.core.aspects.sets import is_at_least, members_of, set_value
 from palimpsest.core.episode import Ground, Kind
 from palimpsest.core.ids import CellId, Digest
 from palimpsest.core.jsontext import dumps, loads

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Json, members_of
+from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.aspects.sets import members_of
 
 LINEAGE_ASPECTS = frozenset({"upstreams", "column_upstreams"})
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palimpsest.core.aspects import ASPECTS
-from palimpsest.core.aspects.aspect import Json, Member, label_of, members_of
+from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.aspects.sets import Member, members_of
+from palimpsest.core.aspects.words import label_of
 from palimpsest.core.entity import kind_of, short_name
 from palimpsest.core.episode import Kind
 from palimpsest.core.moment import Moment, spoken

@@ -13,7 +13,8 @@ from datetime import datetime
 
 from palimpsest.core import say
 from palimpsest.core.aspects import existence
-from palimpsest.core.aspects.aspect import Impact, members_of
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.baseline import renamed_columns
 from palimpsest.core.entity import kind_of, name_of, platform_of, short_name
 from palimpsest.core.episode import credible

@@ -9,7 +9,9 @@ from datetime import datetime
 
 from palimpsest.core import say
 from palimpsest.core.aspects import ASPECTS
-from palimpsest.core.aspects.aspect import Impact, Json, label_of, members_of
+from palimpsest.core.aspects.aspect import Impact, Json
+from palimpsest.core.aspects.sets import members_of
+from palimpsest.core.aspects.words import label_of
 from palimpsest.core.errors import UsageError
 from palimpsest.core.ids import BeliefId, EntityId, belief_ref, short_ref
 from palimpsest.core.jsontext import loads

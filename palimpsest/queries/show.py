@@ -8,7 +8,10 @@ from datetime import datetime
 
 from palimpsest.core import link, say
 from palimpsest.core.aspects import ASPECTS, existence
-from palimpsest.core.aspects.aspect import Impact, Json, fields_of, label_of, members_of
+from palimpsest.core.aspects.aspect import Impact, Json
+from palimpsest.core.aspects.records import fields_of
+from palimpsest.core.aspects.sets import members_of
+from palimpsest.core.aspects.words import label_of
 from palimpsest.core.entity import name_of, platform_of, short_name
 from palimpsest.core.ids import BeliefId, EntityId, Ids, short_ref
 from palimpsest.core.jsontext import dumps, loads

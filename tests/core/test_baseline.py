@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.core.aspects import ASPECTS, Impact
-from palimpsest.core.aspects.aspect import members_of
+from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.baseline import GONE, Held, apply_patches, compare, keyed, removed, renamed_columns
 from palimpsest.core.episode import Ground, Kind
 from palimpsest.core.ids import CellId, Digest

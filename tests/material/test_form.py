@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.core.aspects import ASPECTS, Json
-from palimpsest.core.aspects.aspect import members_of
+from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.moment import Moment
 
 CATALOG = Path(__file__).resolve().parents[2] / "demo" / "catalog"

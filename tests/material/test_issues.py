@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from palimpsest.core.aspects import ASPECTS
-from palimpsest.core.aspects.aspect import members_of
+from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.baseline import apply_patches, renamed_columns
 from palimpsest.core.errors import CatalogError
 from palimpsest.core.moment import parse

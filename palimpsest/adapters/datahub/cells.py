@@ -20,8 +20,10 @@ from palimpsest.adapters.datahub.wire import (
     unwrap_deep,
 )
 from palimpsest.core.aspects import existence
-from palimpsest.core.aspects.aspect import Json, Member, compact, is_empty, set_value, squeeze
+from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.aspects.form import compact, is_empty, squeeze
 from palimpsest.core.aspects.ownership import role_of
+from palimpsest.core.aspects.sets import Member, set_value
 from palimpsest.core.entity import split_field
 from palimpsest.core.jsontext import loads
 from palimpsest.core.link import is_ours

@@ -22,8 +22,9 @@ from palimpsest.adapters.datahub.cells import (
     upstream_member,
 )
 from palimpsest.adapters.datahub.wire import listing, record, text
-from palimpsest.core.aspects.aspect import Json, Member
+from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.aspects.ownership import role_of
+from palimpsest.core.aspects.sets import Member
 from palimpsest.core.link import is_ours
 from palimpsest.core.observation import Patch
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from palimpsest.core.aspects.aspect import Edit, Json, compact, field_difference, quote, text_aspect, whole_difference
+from palimpsest.core.aspects.aspect import Edit, Json
+from palimpsest.core.aspects.form import compact
+from palimpsest.core.aspects.records import field_difference
+from palimpsest.core.aspects.texts import text_aspect, whole_difference
+from palimpsest.core.aspects.words import quote
 
 
 def _canonical(value: Json) -> Json:

@@ -10,18 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from palimpsest.core.aspects.aspect import (
-    Aspect,
-    Edit,
-    Impact,
-    Json,
-    compact,
-    field_difference,
-    fields_of,
-    label_of,
-    quote,
-    was_now,
-)
+from palimpsest.core.aspects.aspect import Aspect, Edit, Impact, Json
+from palimpsest.core.aspects.form import compact
+from palimpsest.core.aspects.records import field_difference, fields_of
+from palimpsest.core.aspects.words import label_of, quote, was_now
 from palimpsest.core.paths import simple_path
 
 # One line a family: names that SQL dialects use for one type.

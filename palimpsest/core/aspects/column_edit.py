@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Aspect, Impact, Json, field_difference, fields_of, label_of, quote
+from palimpsest.core.aspects.aspect import Aspect, Impact, Json
 from palimpsest.core.aspects.column import canonical, difference
 from palimpsest.core.aspects.column import say_change as column_change
+from palimpsest.core.aspects.records import field_difference, fields_of
+from palimpsest.core.aspects.words import label_of, quote
 
 
 def impact(before: Json, after: Json) -> Impact:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import label_of, text_aspect
+from palimpsest.core.aspects.texts import text_aspect
+from palimpsest.core.aspects.words import label_of
 
 ASPECT = text_aspect("container", lambda key: "container", shown=label_of, rank=55)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import set_aspect
+from palimpsest.core.aspects.sets import set_aspect
 
 ASPECT = set_aspect("data_product", "asset", rank=16)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from palimpsest.core.aspects.aspect import Impact, Json, compact, fields_of, quote, record_aspect
+from palimpsest.core.aspects.aspect import Impact, Json
+from palimpsest.core.aspects.form import compact
+from palimpsest.core.aspects.records import fields_of, record_aspect
+from palimpsest.core.aspects.words import quote
 from palimpsest.core.moment import spoken, told
 
 

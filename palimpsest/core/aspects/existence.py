@@ -6,7 +6,8 @@ does not exist, its beliefs are not current.
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Aspect, Edit, Impact, Json, fields_of
+from palimpsest.core.aspects.aspect import Aspect, Edit, Impact, Json
+from palimpsest.core.aspects.records import fields_of
 
 STATUS, LISTING = "status", "listing"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Json, compact, fields_of, label_of, quote, record_aspect
+from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.aspects.form import compact
+from palimpsest.core.aspects.records import fields_of, record_aspect
+from palimpsest.core.aspects.words import label_of, quote
 
 
 def _canonical(value: Json) -> Json:

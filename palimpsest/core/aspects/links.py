@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Member, set_aspect
+from palimpsest.core.aspects.sets import Member, set_aspect
 
 
 def _shown(member: Member) -> str:

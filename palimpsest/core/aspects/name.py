@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import text_aspect
+from palimpsest.core.aspects.texts import text_aspect
 
 ASPECT = text_aspect("name", lambda key: "name (edited)" if key == "edited" else "name", rank=30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Impact, set_aspect
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.aspects.sets import set_aspect
 
 ASPECT = set_aspect("outputs", "output", added=Impact.MINOR, removed=Impact.NOTABLE, rank=26)

@@ -5,7 +5,9 @@ DataHub spells a role twice, as `type` (an enumeration) and as `typeUrn`; both s
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Impact, Member, label_of, set_aspect
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.aspects.sets import Member, set_aspect
+from palimpsest.core.aspects.words import label_of
 
 _SYSTEM = "urn:li:ownershipType:__system__"
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import text_aspect
+from palimpsest.core.aspects.texts import text_aspect
 
 ASPECT = text_aspect("property", lambda key: f"property {key}", rank=60)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import set_aspect
+from palimpsest.core.aspects.sets import set_aspect
 
 ASPECT = set_aspect("structured_property", "value", keyed=True, rank=45)

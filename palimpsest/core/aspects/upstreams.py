@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Impact, Member, label_of, set_aspect
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.aspects.sets import Member, set_aspect
+from palimpsest.core.aspects.words import label_of
 
 
 def _shown(member: Member) -> str:

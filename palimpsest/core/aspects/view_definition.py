@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from palimpsest.core.aspects.aspect import Json, fields_of, quote, record_aspect
+from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.aspects.records import fields_of, record_aspect
+from palimpsest.core.aspects.words import quote
 
 
 def _say(key: str, value: Json) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from palimpsest.core.aspects.aspect import members_of
+from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.errors import StoreError, UsageError
 from palimpsest.core.ids import EntityId
 from palimpsest.core.jsontext import loads

@@ -69,7 +69,7 @@ def scan(
     asked = request(
         cli.settings, source or reader.kind, at=at, limit=limit, dry_run=dry_run, accept_mass_change=accept_mass_change
     )
-    store = wiring.store_for_writing(cli.settings)
+    store = wiring.store_for_dry_run(cli.settings) if dry_run else wiring.store_for_writing(cli.settings)
     with diagnostics.progress() as progress:
         report = job.scan(store, reader, asked, clock=wiring.clock(), progress=progress, holder=this_process())
     store.dispose()
