@@ -63,6 +63,7 @@ def test_without_anything_every_value_is_the_default(tmp_path: Path) -> None:
         "run.verify": True,
         "run.publish": False,
         "run.fail_on": "",
+        "publish.to": None,
         "console.public_url": None,
         "brief.budget": 2000,
     }

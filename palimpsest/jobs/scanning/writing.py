@@ -22,29 +22,9 @@ from palimpsest.jobs.scanning.planning import Planner
 from palimpsest.jobs.scanning.request import Work
 from palimpsest.store import readings
 from palimpsest.store.readings import Batch
-from palimpsest.store.spool import STATUS, PlannedPart, Spool, SpooledPart
+from palimpsest.store.spool import PlannedPart, Spool, SpooledPart
 
 _MOST_SAID = 1_000
-
-# Raw aspects that hold what people set in DataHub: none is there until somebody sets it.
-CURATED = frozenset(
-    {
-        "ownership",
-        "globalTags",
-        "glossaryTerms",
-        "domains",
-        "deprecation",
-        "institutionalMemory",
-        "structuredProperties",
-        "editableSchemaMetadata",
-        "editableDatasetProperties",
-        "editableContainerProperties",
-        "editableDashboardProperties",
-        "editableChartProperties",
-        "editableDataJobProperties",
-        "editableDataFlowProperties",
-    }
-)
 
 
 class Where(NamedTuple):
@@ -74,7 +54,7 @@ class Writer:
         self._full, self._commit = full, commit
         self._batch = Batch()
         self._said: list[tuple[EntityId, str]] = []
-        self._known: frozenset[tuple[str, str, str]] | None = None
+        self._known: frozenset[tuple[str, str]] | None = None
 
     def write(self, spool: Spool) -> None:
         """Write the plan, then the raw aspects that are new."""
@@ -132,32 +112,28 @@ class Writer:
     # --- what is a change (R14) ---------------------------------------------------------------------------------
 
     def _is_news(self, part: SpooledPart, difference: Difference) -> bool:
-        """Whether something of a raw aspect that was never read before is a change all the same.
+        """Whether something of a raw aspect that was never read before is a change: a new entity is one line.
 
-        A new entity is one line, and what people set on an entity that was there without it; each only where the
-        source's last reading was finished and had this raw aspect of such entities in its scope.
+        Only where it exists, and the source's last reading was finished and had such entities in its scope.
         """
         last, scope = self.work.last, self.work.last_scope
-        if last is None or not last.finished or scope is None or last.rules != RULES:
+        if part.is_known or last is None or not last.finished or scope is None:
             return False
-        if part.is_known:
-            if part.part not in CURATED or scope.ignores(difference.aspect, difference.key):
-                return False
-        elif difference.aspect != "existence" or not _says_there(difference):
+        if (
+            difference.aspect != "existence"
+            or difference.value is None
+            or not existence.exists(loads(difference.value))
+        ):
             return False
-        known = (kind_of(part.urn) or "", platform_of(part.urn), part.part if part.is_known else STATUS)
-        return (
-            known in self._known_parts() and scope.admits(part.urn) and scope.domains == self.work.request.scope.domains
-        )
+        known = (kind_of(part.urn) or "", platform_of(part.urn)) in self._known_platforms()
+        return known and scope.admits(part.urn) and scope.domains == self.work.request.scope.domains
 
-    def _known_parts(self) -> frozenset[tuple[str, str, str]]:
-        """(kind, platform, raw aspect) of what the source has read before, where it matters here."""
+    def _known_platforms(self) -> frozenset[tuple[str, str]]:
+        """(kind, platform) of what the source has read before."""
         if self._known is None:
             unfinished = self.work.last.unfinished if self.work.last else ()
-            wanted = (STATUS, *sorted(CURATED))
-            self._known = self.work.store.read(
-                lambda c: readings.known_parts(c, self.work.request.source, wanted, unfinished)
-            )
+            source = self.work.request.source
+            self._known = self.work.store.read(lambda c: readings.known_platforms(c, source, unfinished))
         return self._known
 
     def _is_baseline(self, difference: Difference) -> bool:
@@ -238,7 +214,3 @@ class Writer:
         self.work.progress.advance(len(batch.episodes))
         if self.run is not None and len(batch):
             self._commit(batch, self.written)
-
-
-def _says_there(difference: Difference) -> bool:
-    return difference.value is not None and existence.exists(loads(difference.value))

@@ -21,6 +21,7 @@ from graphql import (
     GraphQLUnionType,
     build_schema,
     execute_sync,
+    get_named_type,
     parse,
     validate,
 )
@@ -130,7 +131,7 @@ def schema() -> GraphQLSchema:
             type_.resolve_type = _type_of
         if isinstance(type_, GraphQLObjectType) and not type_.name.startswith("__"):
             for name, field in type_.fields.items():
-                field.resolve = _resolver(type_.name, name)
+                field.resolve = _resolver(type_.name, name, str(get_named_type(field.type)))
     return built
 
 
@@ -140,14 +141,23 @@ def _type_of(value: Any, _info: GraphQLResolveInfo[Any], _type: object) -> str |
     return str(value["__typename"]) if isinstance(value, dict) else None
 
 
-def _resolver(type_name: str, name: str) -> Callable[..., Made]:
+def _resolver(type_name: str, name: str, made: str) -> Callable[..., Made]:
     root = _ROOTS.get((type_name, name))
     if root is not None:
         return lambda _source, info, **args: root(info.context, args)
     if type_name in _TYPE_NAMES:
         own = OWN.get((type_name, name)) or COMMON.get(name)
         return _of_entity(own, name)
+    if made in _TYPE_NAMES or made in ("Entity", "OwnerType", "ResolvedActor"):
+        return lambda source, info, **_args: _referred(info.context, source.get(name))
     return lambda source, _info, **_args: source.get(name) if isinstance(source, dict) else None
+
+
+def _referred(world: World, value: Made) -> Made:
+    """The entities that an aspect names by their URNs; anything else as it is."""
+    if isinstance(value, list):
+        return [_referred(world, part) for part in value]
+    return entity_of(world, value) if isinstance(value, str) else value
 
 
 def _of_entity(resolve: Resolve | None, name: str) -> Callable[..., Made]:

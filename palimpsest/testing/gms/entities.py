@@ -279,7 +279,7 @@ def _platform(entity: Entity, _: Value) -> Made:
         return entity.other(parts[0])
     if isinstance(placed, str):
         return entity.other(placed)
-    if entity.kind.name in ("dashboard", "chart", "dataFlow"):
+    if entity.kind.name in ("dashboard", "chart", "dataFlow", "notebook"):
         return entity.other(f"urn:li:dataPlatform:{parts[0]}")
     if entity.kind.name == "dataJob" and (flow := entity.other(parts[0])) is not None:
         return entity.other(f"urn:li:dataPlatform:{flow.parts[0]}")
@@ -760,6 +760,9 @@ OWN: dict[tuple[str, str], Resolve] = {
     ("Dashboard", "tool"): _key_part(0),
     ("Dashboard", "dashboardId"): _key_part(1),
     ("Dashboard", "info"): _properties,
+    ("Notebook", "tool"): _key_part(0),
+    ("Notebook", "notebookId"): _key_part(1),
+    ("Notebook", "info"): _properties,
     ("Chart", "tool"): _key_part(0),
     ("Chart", "chartId"): _key_part(1),
     ("Chart", "info"): _properties,

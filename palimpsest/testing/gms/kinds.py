@@ -47,6 +47,9 @@ KINDS = {
         Kind("container", "Container", "CONTAINER", ("guid",), "containerProperties", "editableContainerProperties"),
         Kind("domain", "Domain", "DOMAIN", ("id",), "domainProperties"),
         Kind("dataProduct", "DataProduct", "DATA_PRODUCT", ("id",), "dataProductProperties"),
+        Kind("application", "Application", "APPLICATION", ("id",), "applicationProperties"),
+        Kind("notebook", "Notebook", "NOTEBOOK", ("notebookTool", "notebookId"),
+             "notebookInfo", "editableNotebookProperties"),
         Kind("glossaryTerm", "GlossaryTerm", "GLOSSARY_TERM", ("name",), "glossaryTermInfo"),
         Kind("glossaryNode", "GlossaryNode", "GLOSSARY_NODE", ("name",), "glossaryNodeInfo"),
         Kind("tag", "Tag", "TAG", ("name",), "tagProperties"),
@@ -160,6 +163,8 @@ _PACKAGES: dict[str, tuple[str, ...]] = {
     ),
     "com.linkedin.dataproduct": ("DataProductProperties",),
     "com.linkedin.dataplatform": ("DataPlatformInfo",),
+    "com.linkedin.application": ("ApplicationProperties", "Applications"),
+    "com.linkedin.notebook": ("NotebookInfo", "EditableNotebookProperties"),
     "com.linkedin.dataplatforminstance": ("DataPlatformInstanceProperties",),
     "com.linkedin.glossary": (
         "GlossaryTermInfo", "GlossaryNodeInfo", "GlossaryRelatedTerms",

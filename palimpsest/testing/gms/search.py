@@ -335,7 +335,7 @@ def _places(store: AspectStore, urn: str, kind: str, parts: list[str], found: di
         found["platformInstance"] = [instance]
     if kind in ("dataset", "mlModel", "mlModelGroup", "mlFeatureTable"):
         platform = parts[0]
-    elif not isinstance(platform, str) and kind in ("dashboard", "chart", "dataFlow"):
+    elif not isinstance(platform, str) and kind in ("dashboard", "chart", "dataFlow", "notebook"):
         platform = f"urn:li:dataPlatform:{parts[0]}"
     if isinstance(platform, str):
         found["platform"] = [platform]
