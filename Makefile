@@ -3,7 +3,7 @@
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 STAMP   = $(VENV)/.ready
-PYTEST  = $(BIN)/python -m pytest -n 2 --dist loadgroup
+PYTEST  = $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The first Python that is new enough and can make a virtual environment; PYTHON=... names another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \

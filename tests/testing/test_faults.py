@@ -15,8 +15,8 @@ from palimpsest.testing.gms import AspectStore, GmsDouble
 from tests.testing.asking import MONDAY, ORDERS, aspect_path, call, data, dataset, element, graphql
 
 STATUS = aspect_path(ORDERS, "status")
-PAGE = """query page($c: Int!, $s: String) { scrollAcrossEntities(input: {query: "*", types: [DATASET], count: $c,
-  scrollId: $s}) { nextScrollId total count searchResults { entity { urn ... on Dataset { properties { name } } } } } }"""
+PAGE = """query page($c: Int!, $s: String) {
+  scrollAcrossEntities(input: {query: "*", types: [DATASET], count: $c, scrollId: $s}) { nextScrollId total count searchResults { entity { urn ... on Dataset { properties { name } } } } } }"""
 
 
 @pytest.fixture

@@ -154,8 +154,8 @@ def test_a_patch_needs_its_keys(gms: GmsDouble) -> None:
 def proposal(change: str, value: Any, aspect: str = LINKS, **more: Any) -> dict[str, Any]:
     aspect_value = {"value": json.dumps(value), "contentType": "application/json"}
     return {
-        "entityType": "dataset", "entityUrn": ORDERS, "changeType": change, "aspectName": aspect, "aspect": aspect_value,
-        **more,
+        "entityType": "dataset", "entityUrn": ORDERS, "changeType": change, "aspectName": aspect,
+        "aspect": aspect_value, **more,
     }  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def test_a_page_is_told_by_start_count_and_total(gms: GmsDouble) -> None:
         ([rule("urn", ORDERS, "urn:li:dataset:(urn:li:dataPlatform:x,none,PROD)")], {"orders"}),
         ([rule("fieldPaths", "placed_at")], {"orders"}),
         ([rule("name", "cart", condition="CONTAIN")], {"legacy_carts"}),
-        ([rule("container", condition="EXISTS", negated=True)], {"checkout_events"}),
+        ([rule("container", condition="EXISTS", negated=True)], {"checkout_events", "order_facts"}),
     ],
 )
 def test_filters(gms: GmsDouble, rules: list[dict[str, Any]], expected: set[str]) -> None:

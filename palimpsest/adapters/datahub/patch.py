@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from palimpsest.adapters.datahub.cells import (
-    column_edit,
+from palimpsest.adapters.datahub.cells import column_edit, structured_property
+from palimpsest.adapters.datahub.members import (
     downstream_key,
     edge_member,
     link_member,
     owner_member,
     source_column,
-    structured_property,
     tag_member,
     term_member,
     upstream_member,

@@ -1,4 +1,4 @@
-"""The MCP source through the real server: what it shows, what it strips, what each fault costs, and no orphan process."""
+"""The MCP source through the real server: what it shows, what it strips, what faults cost, and no orphan process."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_closing_ends_the_process_and_leaves_no_file(gms, mcp, tmp_path, monkeyp
     read(reader)
     started = children()
     assert started
-    assert [path.name for path in tmp_path.iterdir()][0].startswith("palimpsest-mcp-")
+    assert next(path.name for path in tmp_path.iterdir()).startswith("palimpsest-mcp-")
     reader.close()
     reader.close()
     assert gone(started)
