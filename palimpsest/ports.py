@@ -42,7 +42,11 @@ class CatalogReader(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the reading lists every entity of the catalog, so that one it lacks is gone."""
+        """Whether the reading lists every entity of the catalog."""
+
+    @property
+    def listing_is_proof(self) -> bool:
+        """Whether an entity that a complete listing lacks is gone by that alone; else we ask again (R8)."""
 
     def records(self) -> Iterator[RawAspect | Skipped | Failed]:
         """Every record, in reading order, with flat memory. Raises CatalogError when the catalog cannot be read."""
@@ -52,6 +56,12 @@ class CatalogReader(Protocol):
 
     def patches(self, urn: str, part: str, payload: bytes) -> tuple[list[Patch], list[str]]:
         """The member changes that a PATCH states, and the paths it cannot turn into any."""
+
+    def confirm(self, wanted: Iterable[tuple[str, str]]) -> Iterator[RawAspect | Failed]:
+        """What held raw aspects (URN, name) say that the reading did not state; nothing where nobody can tell."""
+
+    def confirm_gone(self, urns: Iterable[str]) -> Iterator[RawAspect | Failed]:
+        """The `status` of held entities that a complete listing lacks, read by URN; nothing where nobody can tell."""
 
 
 class LinkWriter(Protocol):

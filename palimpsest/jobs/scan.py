@@ -7,13 +7,14 @@ before the reading is whole; no belief is touched. The stages are in jobs/scanni
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from palimpsest.core.aspects import RULES
 from palimpsest.core.errors import LeaseHeldError, MassChangeError
 from palimpsest.core.moment import Moment
 from palimpsest.jobs.scanning import guard
 from palimpsest.jobs.scanning.planning import Planner
-from palimpsest.jobs.scanning.reading import Read, read_into, time_of
+from palimpsest.jobs.scanning.reading import Read, confirm, read_into, time_of
 from palimpsest.jobs.scanning.request import ScanRequest, Work, scope_of, scope_text
 from palimpsest.jobs.scanning.writing import Writer
 from palimpsest.ports import CatalogReader, Clock, Progress
@@ -35,6 +36,7 @@ class ScanReport:
     changes        of those, what counts as a change (no baseline, not quiet), by impact
     baseline       of those, first readings, which are no change
     contradicting  of those, what contradicts a held value
+    unconfirmed    what is held, was not stated, and of which the source could not tell more: it stays held
     """
 
     run: str
@@ -52,6 +54,7 @@ class ScanReport:
     baseline: int
     quiet: int
     contradicting: int
+    unconfirmed: int
     changes: dict[str, int]
     by_aspect: dict[str, int]
     records_read: int
@@ -124,6 +127,7 @@ def counts_of(report: ScanReport) -> dict[str, object]:
         "baseline": report.baseline,
         "quiet": report.quiet,
         "contradicting": report.contradicting,
+        "unconfirmed": report.unconfirmed,
         "changes": report.changes,
         "by_aspect": report.by_aspect,
         "records": {
@@ -134,6 +138,14 @@ def counts_of(report: ScanReport) -> dict[str, object]:
             "skipped": report.skipped,
         },
     }
+
+
+class _Counted(NamedTuple):
+    """What was counted of a reading beside its records."""
+
+    entities: int
+    observations: int
+    unconfirmed: int
 
 
 class _Scan:
@@ -174,18 +186,21 @@ class _Scan:
             read = read_into(spool, work)
             self.complete = read.complete
             self.read_at, read_at_from = time_of(work, read.newest, self.clock.now())
-            entities, unchanged = spool.entity_count(), spool.unchanged_cells()
+            entities = spool.entity_count()
+            unconfirmed = 0 if work.reader.listing_is_proof else confirm(spool, work, read)
+            unchanged = spool.unchanged_cells()
             for ordinal in spool.covered():
                 work.coverage.add(ordinal)
             planner.plan_changes(spool)
-            if read.complete:
+            if read.complete and work.reader.listing_is_proof:
                 planner.plan_unlisted(spool)
             guard.check(work, planner.endings, accepted, self.lease)
             writer = self.writer(planner)
             writer.write(spool)
             planned = writer.said(spool)
         work.progress.done()
-        return self.report(read, read_at_from, entities, unchanged + planner.compared, writer, planned)
+        counted = _Counted(entities, unchanged + planner.compared, unconfirmed)
+        return self.report(read, read_at_from, counted, writer, planned)
 
     def writer(self, planner: Planner) -> Writer:
         """What writes the plan, at the time of the reading."""
@@ -220,7 +235,7 @@ class _Scan:
         self.beat_at = now
 
     def report(
-        self, read: Read, read_at_from: str, entities: int, observations: int, writer: Writer, planned: list[str]
+        self, read: Read, read_at_from: str, counted: _Counted, writer: Writer, planned: list[str]
     ) -> ScanReport:
         """Everything counted."""
         last, request, tally = self.work.last, self.work.request, self.work.tally
@@ -233,10 +248,11 @@ class _Scan:
             complete=read.complete,
             is_first=last is None,
             dry_run=request.dry_run,
-            entities=entities,
-            observations=observations,
+            entities=counted.entities,
+            observations=counted.observations,
+            unconfirmed=counted.unconfirmed,
             written=writer.written,
-            unchanged=max(0, observations - writer.written),
+            unchanged=max(0, counted.observations - writer.written),
             baseline=writer.baseline,
             quiet=writer.quiet,
             contradicting=writer.contradicting,

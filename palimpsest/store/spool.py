@@ -275,6 +275,17 @@ class Spool:
                 count -= cells
         return count
 
+    def unstated(self) -> Iterator[tuple[str, str]]:
+        """(URN, raw aspect) of what is held with live cells of a seen entity, and what this reading does not state."""
+        rows = self._db.execute(
+            "SELECT s.urn, h.part, h.digest FROM held h JOIN seen s USING (entity) "
+            "WHERE h.cells > 0 AND h.part <> ? "
+            "AND NOT EXISTS (SELECT 1 FROM reading r WHERE r.entity = h.entity AND r.part = h.part) "
+            "ORDER BY h.entity, h.part",
+            (STATUS,),
+        )
+        return ((urn, part) for urn, part, digest in rows.fetchall() if not self._held.is_marked(digest))
+
     def live_cells(self, entity: bytes) -> int:
         """How many live cells an entity holds."""
         count = self._db.execute("SELECT coalesce(sum(cells), 0) FROM held WHERE entity = ?", (entity,)).fetchone()[0]

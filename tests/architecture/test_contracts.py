@@ -47,6 +47,7 @@ FORBIDDEN = [
     ("shipped-is-a-leaf", "palimpsest/shipped.py", "import palimpsest.core.errors"),
     ("shipped-has-few-readers", "palimpsest/queries/intruder.py", "import palimpsest.shipped"),
     ("testing-aids-stay-out", "palimpsest/wiring.py", "import palimpsest.testing"),
+    ("testing-aids-stay-out", "palimpsest/surfaces/cli/demo.py", "import palimpsest.testing"),
 ]
 
 

@@ -16,7 +16,8 @@ from tests.testing.asking import MONDAY, ORDERS, aspect_path, call, data, datase
 
 STATUS = aspect_path(ORDERS, "status")
 PAGE = """query page($c: Int!, $s: String) {
-  scrollAcrossEntities(input: {query: "*", types: [DATASET], count: $c, scrollId: $s}) { nextScrollId total count searchResults { entity { urn ... on Dataset { properties { name } } } } } }"""
+  scrollAcrossEntities(input: {query: "*", types: [DATASET], count: $c, scrollId: $s}) {
+    nextScrollId total count searchResults { entity { urn ... on Dataset { properties { name } } } } } }"""
 
 
 @pytest.fixture

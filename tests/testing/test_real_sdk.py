@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest.adapters.datahub.cells import READERS
 from palimpsest.testing.gms import GmsDouble
 from palimpsest.testing.gms.kinds import KINDS, class_of
 from tests.testing.asking import MONDAY, ORDERS
@@ -73,11 +74,7 @@ def test_every_aspect_is_named_by_datahubs_class(tmp_path: Path) -> None:
     with GmsDouble.serving() as gms:
         classes = json.loads(run(tmp_path, gms, "-c", _CLASSES))
     asked = {kind.key for kind in KINDS.values()} | {kind.properties for kind in KINDS.values()}
-    asked |= {kind.edited for kind in KINDS.values()} | {
-        "status", "ownership", "globalTags", "glossaryTerms", "domains", "siblings", "subTypes", "container",
-        "dataPlatformInstance", "viewProperties", "deprecation", "institutionalMemory", "structuredProperties",
-        "schemaMetadata", "editableSchemaMetadata", "upstreamLineage", "dataJobInputOutput", "browsePathsV2",
-    }  # fmt: skip
+    asked |= {kind.edited for kind in KINDS.values()} | set(READERS)
     known = {name for name in asked if name in classes}
     assert {name: class_of(name) for name in known} == {name: classes[name] for name in known}
     assert sorted(asked - known - {""}) == []

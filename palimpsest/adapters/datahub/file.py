@@ -5,7 +5,7 @@ One bad record is skipped, counted and named; a file that is no metadata at all 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from palimpsest.adapters.datahub.cells import READERS, TIME_SERIES, read_part
@@ -32,6 +32,7 @@ class FileReader:
 
     kind = "file"
     origin = "file"
+    listing_is_proof = True
 
     def __init__(self, path: Path, *, complete: bool = False) -> None:
         self.path = path
@@ -62,6 +63,14 @@ class FileReader:
     def patches(self, urn: str, part: str, payload: bytes) -> tuple[list[Patch], list[str]]:
         """The member changes that a PATCH states, and the paths it cannot turn into any."""
         return read_patches(urn, part, loads(payload))
+
+    def confirm(self, wanted: Iterable[tuple[str, str]]) -> Iterator[RawAspect | Failed]:
+        """Nothing: a file says what it says."""
+        return iter(())
+
+    def confirm_gone(self, urns: Iterable[str]) -> Iterator[RawAspect | Failed]:
+        """Nothing: `--complete` itself is the proof."""
+        return iter(())
 
 
 def _read(value: Json, where: str) -> Iterator[RawAspect | Skipped | Failed]:

@@ -48,6 +48,7 @@ _MOST_LINEAGE = 5_000
 _HISTORY = "get_aspect_history"
 _HISTORY_URNS, _HISTORY_ASPECTS, _HISTORY_PAIRS = 10, 8, 40
 _MOST_FAILED_IN_A_ROW = 25
+_TOKEN_HINT = "set DATAHUB_GMS_TOKEN to a valid token that may read the catalog"
 
 
 class McpReader:
@@ -201,9 +202,7 @@ class McpReader:
         return answer
 
     def _unlisted(self, error: Exception) -> CatalogError:
-        hint = (
-            "set DATAHUB_GMS_TOKEN to a valid token" if "401" in str(error) else "nothing was written; try again later"
-        )
+        hint = _TOKEN_HINT if _is_refused(str(error)) else "nothing was written; try again later"
         return CatalogError(f"the MCP server at {self.origin} cannot list its entities: {error}", hint)
 
     # --- entities -----------------------------------------------------------------------------------------------
@@ -291,8 +290,8 @@ class McpReader:
             raise self._unlisted(error) from error
 
     def _refused(self, why: str) -> None:
-        if "401" in why and "nauthorized" in why:
-            raise CatalogError(f"DataHub refuses the token of the MCP server at {self.origin} (401)", "renew the token")
+        if _is_refused(why):
+            raise CatalogError(f"the MCP server at {self.origin}: DataHub refuses the token", _TOKEN_HINT)
 
     def _columns(self, urn: str, entity: Value) -> list[Value] | None:
         """All columns: those in the answer or, of a wide table that was cut, page by page, by what was returned."""
@@ -381,6 +380,11 @@ class McpReader:
             return [urn for urn in search_page(answer)[0] if urn in named]
         except (ToolFailed, ValueError):
             return []  # what is not known stays as it is held
+
+
+def _is_refused(why: str) -> bool:
+    """Whether the server passes on that DataHub refuses the token."""
+    return "Unauthorized" in why or "401 Client Error" in why
 
 
 def _records(value: Json) -> list[Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from palimpsest.core.aspects.sets import members_of
@@ -45,6 +46,26 @@ def read_into(spool: Spool, work: Work) -> Read:
     )
 
 
+def confirm(spool: Spool, work: Work, read: Read) -> int:
+    """Ask the source about what is held and the reading did not state, and put its answers into the spool too.
+
+    Silence is not absence: what the source cannot tell stays held. Returns how many of these are unconfirmed.
+    """
+    asked = answered = 0
+    records = _Records(spool, work)
+    for chunk in chunks(iter(list(spool.unstated()))):
+        asked += len(chunk)
+        answered += records.add(work.reader.confirm(chunk))
+    if read.complete and not work.reader.listing_is_proof:
+        for gone in chunks(spool.unlisted()):
+            held = work.store.read(lambda connection, gone=gone: readings.urns_of(connection, gone))  # type: ignore[misc]
+            urns = [urn for urn in held.values() if work.request.scope.admits(urn)]
+            asked += len(urns)
+            answered += records.add(work.reader.confirm_gone(urns))
+    spool.flush()
+    return asked - answered
+
+
 class _Records:
     """The records of one reading on their way into the spool."""
 
@@ -86,6 +107,22 @@ class _Records:
                 newest = found.observed_at
             self.keep(entity, found)
         return newest
+
+    def add(self, answers: Iterator[RawAspect | Failed]) -> int:
+        """Answers to what was asked again, into the spool; how many there were."""
+        count = 0
+        for found in answers:
+            self.work.tally.read += 1
+            if isinstance(found, Failed):
+                self.work.tally.fail(found)
+                continue
+            self.work.tally.used += 1
+            entity = self.work.ids.entity(found.urn)
+            self.spool.see(entity, found.urn)
+            self.spool.flush()
+            self.keep(entity, found)
+            count += 1
+        return count
 
     def admit(self, urn: str) -> EntityId | None:
         """The id of an entity that the reading lists; None for one out of scope."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,8 +34,21 @@ def demo(
     keep: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the store in this new file, to look around in it.")
     ] = None,
+    serve_gms: Annotated[
+        bool,
+        typer.Option(
+            "--serve-gms", help="Serve the sample catalog as DataHub would, to try the whole loop without one."
+        ),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Where --serve-gms listens; 0 is any free port.")
+    ] = 0,
 ) -> ExitCode:
     """Show the main job on a sample catalog, in a store of its own."""
+    if serve_gms:
+        if keep is not None:
+            raise UsageError("--keep and --serve-gms do not go together", "--serve-gms writes no store: leave one out")
+        return _serve(port)
     if keep is not None and keep.exists():
         raise UsageError(f"{keep} exists", "name a new file: the demo writes a store of its own")
     with tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as folder:
@@ -43,6 +58,40 @@ def demo(
         lines.append(f"  palimpsest --store sqlite:///{keep.absolute()} show {_ORDERS!r}")
     output.emit_text(lines)
     return ExitCode.FAILED if broken else ExitCode.OK
+
+
+def _serve(port: int) -> ExitCode:
+    """A stand-in for DataHub with the sample catalog, until it is interrupted; each line of input is a day."""
+    from palimpsest import shipped
+
+    try:
+        from palimpsest.testing.gms import GmsDouble
+    except ImportError as error:
+        raise UsageError(
+            "the stand-in for DataHub needs graphql-core", "pip install 'datahub-palimpsest[datahub]'"
+        ) from error
+    catalog = shipped.folder("demo") / "catalog"
+    (name, day, _), *later = _DAYS
+    try:
+        with GmsDouble.serving(load=[next(catalog.glob(f"{day}-*.json"))], port=port) as gms:
+            output.emit_text(
+                [
+                    f"A stand-in for DataHub, with the sample catalog of {name} {day}. Enter brings the next day, "
+                    "Ctrl-C ends it.",
+                    f"  export DATAHUB_GMS_URL={gms.url}",
+                    f"  export DATAHUB_GMS_TOKEN={gms.token}",
+                    "  palimpsest run datahub-graphql",
+                ]
+            )
+            for (name, day, _), _line in zip(later, sys.stdin, strict=False):
+                gms.load(next(catalog.glob(f"{day}-*.json")))
+                output.emit_text(f"The catalog is that of {name} {day}.")
+            threading.Event().wait()
+    except OSError as error:
+        raise UsageError(f"port {port} cannot be listened on: {error.strerror}", "name another, or 0") from error
+    except KeyboardInterrupt:
+        pass
+    return ExitCode.OK
 
 
 def _walk(database: Path) -> tuple[list[str], int]:

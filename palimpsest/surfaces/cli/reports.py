@@ -48,6 +48,8 @@ def scan_lines(report: ScanReport) -> list[str]:
         lines[-1] += ": a first reading is no change"
     elif report.written:
         lines.append(_change_line(report))
+    if report.unconfirmed:
+        lines.append(f"{report.unconfirmed} held and not stated, unconfirmed: they stay held")
     if report.by_aspect and not report.is_first:
         lines.append("by aspect: " + ", ".join(f"{count} {aspect}" for aspect, count in report.by_aspect.items()))
     lines += _record_lines(report)

@@ -180,18 +180,14 @@ _PACKAGES: dict[str, tuple[str, ...]] = {
     "com.linkedin.knowledge": ("DocumentInfo", "DocumentSettings"),
 }  # fmt: skip
 _ODD = {
+    "applicationKey": "com.linkedin.application.ApplicationKey",
+    "dataProductKey": "com.linkedin.dataproduct.DataProductKey",
+    "dataTypeInfo": "com.linkedin.datatype.DataTypeInfo",
+    "dataTypeKey": "com.linkedin.datatype.DataTypeKey",
+    "entityTypeInfo": "com.linkedin.entitytype.EntityTypeInfo",
+    "entityTypeKey": "com.linkedin.entitytype.EntityTypeKey",
+    "structuredPropertyKey": "com.linkedin.structured.StructuredPropertyKey",
     "propertyDefinition": "com.linkedin.structured.StructuredPropertyDefinition",
-    "editableMlModelProperties": "com.linkedin.ml.metadata.EditableMLModelProperties",
-    "mlModelProperties": "com.linkedin.ml.metadata.MLModelProperties",
-    "mlModelGroupProperties": "com.linkedin.ml.metadata.MLModelGroupProperties",
-    "mlFeatureProperties": "com.linkedin.ml.metadata.MLFeatureProperties",
-    "mlFeatureTableProperties": "com.linkedin.ml.metadata.MLFeatureTableProperties",
-    "mlPrimaryKeyProperties": "com.linkedin.ml.metadata.MLPrimaryKeyProperties",
-    "mlModelKey": "com.linkedin.metadata.key.MLModelKey",
-    "mlModelGroupKey": "com.linkedin.metadata.key.MLModelGroupKey",
-    "mlFeatureKey": "com.linkedin.metadata.key.MLFeatureKey",
-    "mlFeatureTableKey": "com.linkedin.metadata.key.MLFeatureTableKey",
-    "mlPrimaryKeyKey": "com.linkedin.metadata.key.MLPrimaryKeyKey",
 }
 _CLASSES = {
     short[0].lower() + short[1:]: f"{package}.{short}" for package, shorts in _PACKAGES.items() for short in shorts
@@ -203,5 +199,8 @@ def class_of(part: str) -> str:
     known = _ODD.get(part) or _CLASSES.get(part)
     if known:
         return known
+    if part.startswith(("ml", "editableMl")):
+        short = part.replace("ml", "ML", 1) if part.startswith("ml") else part.replace("editableMl", "EditableML", 1)
+        return f"com.linkedin.metadata.key.{short}" if part.endswith("Key") else f"com.linkedin.ml.metadata.{short}"
     short = part[:1].upper() + part[1:]
     return f"com.linkedin.metadata.key.{short}" if part.endswith("Key") else f"com.linkedin.common.{short}"
