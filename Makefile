@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	  $$p -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; \
 	done)
 
-.PHONY: help setup demo test long check bench wheel lock clean
+.PHONY: help setup datahub demo test long check bench wheel lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list these targets
@@ -23,6 +23,13 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+datahub: .venv-datahub/.ready  ## the environment of DataHub's own server and SDK, for the tests that run them
+
+.venv-datahub/.ready: requirements/datahub.txt
+	$(PYTHON) -m venv .venv-datahub
+	.venv-datahub/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/datahub.txt
 	@touch $@
 
 demo: $(STAMP)  ## show the main job on a sample catalog, in a store of its own
@@ -55,7 +62,10 @@ lock: $(STAMP)  ## pin the requirements anew, with hashes
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-config \
 	    --custom-compile-command "make lock" || exit 1; \
 	done
+	build/lock/bin/uv pip compile requirements/datahub.in --output-file requirements/datahub.txt --upgrade --quiet \
+	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-config \
+	  --custom-compile-command "make lock"
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-datahub build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -102,6 +102,28 @@ class ScanSettings(Section):
     )
 
 
+class DatahubSettings(Section):
+    """The running DataHub that `scan datahub-graphql` and `scan datahub-mcp` read."""
+
+    url: str | None = Field(
+        default=None, description="DataHub's GMS; if not set, DATAHUB_GMS_URL or ~/.datahubenv tell.",
+        examples=["https://datahub.example.org/gms"],
+    )  # fmt: skip
+    token: SecretStr | None = Field(
+        default=None, description="The token to read with; if not set, DATAHUB_GMS_TOKEN or ~/.datahubenv tell."
+    )
+    mcp_command: tuple[str, ...] = Field(
+        default=("uvx", "mcp-server-datahub@0.8.0"), description="What starts DataHub's MCP server over stdio.",
+        examples=[["mcp-server-datahub"]],
+    )  # fmt: skip
+    mcp_url: str | None = Field(
+        default=None, description="A running MCP server (streamable HTTP), in place of starting one.",
+        examples=["https://datahub.example.org/mcp"],
+    )  # fmt: skip
+    concurrency: int = Field(default=4, ge=1, le=32, description="How many requests are under way at once.")
+    timeout_seconds: float = Field(default=30, gt=0, description="After how long a request is given up.")
+
+
 class RunSettings(Section):
     """What `palimpsest run` does."""
 
@@ -157,6 +179,7 @@ class Settings(BaseSettings):
         " folder of the file that names it; ~ is the home folder.",
     )  # fmt: skip
     scan: ScanSettings = ScanSettings()
+    datahub: DatahubSettings = DatahubSettings()
     run: RunSettings = RunSettings()
     publish: PublishSettings = PublishSettings()
     console: ConsoleSettings = ConsoleSettings()

@@ -63,6 +63,9 @@ class CatalogReader(Protocol):
     def confirm_gone(self, urns: Iterable[str]) -> Iterator[RawAspect | Failed]:
         """The `status` of held entities that a complete listing lacks, read by URN; nothing where nobody can tell."""
 
+    def close(self) -> None:
+        """Give back connections and processes."""
+
 
 class LinkWriter(Protocol):
     """Gives our link back to the catalog."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from palimpsest.adapters.clock import SystemClock
+from palimpsest.adapters.datahub import credentials
+from palimpsest.adapters.datahub.credentials import Credentials
 from palimpsest.adapters.datahub.file import FileReader
 from palimpsest.adapters.datahub.proposals import ProposalsFile
 from palimpsest.adapters.page_probe import HttpPageProbe, NoPageProbe
@@ -44,15 +47,72 @@ def store_for_dry_run(settings: Settings) -> Store:
     return store_for_writing(settings) if missing else store_for_reading(settings)
 
 
-def reader(what: str, *, complete: bool = False) -> CatalogReader:
-    """The source that `scan` names: `file:PATH`. Raises UsageError for anything else."""
+def reader(what: str, settings: Settings, *, complete: bool = False) -> CatalogReader:
+    """The source that `scan` names: `file:PATH`, `datahub-graphql` or `datahub-mcp`. Close it after use.
+
+    Raises UsageError for anything else, ConfigError when DataHub is not named or its extra is not installed.
+    """
     kind, separator, rest = what.partition(":")
     if kind == "file" and separator and rest:
         return FileReader(Path(rest).expanduser(), complete=complete)
-    hint = "write file:PATH, where PATH is a DataHub metadata file or a folder of them"
+    if what == "datahub-graphql":
+        return _graphql_reader(settings)
+    if what == "datahub-mcp":
+        return _mcp_reader(settings)
+    hint = "write file:PATH (a DataHub metadata file or a folder of them), datahub-graphql or datahub-mcp"
     if not separator and Path(what).exists():
         hint = f"write file:{what}"
     raise UsageError(f"{what!r} names no source", hint)
+
+
+def _credentials(settings: Settings) -> Credentials:
+    token = settings.datahub.token
+    return credentials.find(
+        settings.datahub.url or "",
+        token.get_secret_value() if token else "",
+        environ=os.environ,
+        home=Path.home(),
+    )
+
+
+def _graphql_reader(settings: Settings) -> CatalogReader:
+    try:
+        from palimpsest.adapters.datahub.graphql import GraphqlReader
+    except ImportError as error:
+        raise _lacks_datahub(error) from error
+    found, datahub = _credentials(settings), settings.datahub
+    return GraphqlReader(found.url, found.token, concurrency=datahub.concurrency, timeout=datahub.timeout_seconds)
+
+
+def _mcp_reader(settings: Settings) -> CatalogReader:
+    try:
+        from palimpsest.adapters.datahub.mcp_source import McpReader
+    except ImportError as error:
+        raise _lacks_datahub(error) from error
+    datahub = settings.datahub
+    if datahub.mcp_url:
+        token = datahub.token.get_secret_value() if datahub.token else os.environ.get("DATAHUB_GMS_TOKEN", "")
+        return McpReader(
+            url=datahub.mcp_url,
+            token=token,
+            environ=os.environ,
+            concurrency=datahub.concurrency,
+            timeout=datahub.timeout_seconds,
+        )
+    return McpReader(
+        _credentials(settings),
+        command=datahub.mcp_command,
+        environ=os.environ,
+        concurrency=datahub.concurrency,
+        timeout=datahub.timeout_seconds,
+    )
+
+
+def _lacks_datahub(error: ImportError) -> ConfigError:
+    return ConfigError(
+        f"reading a running DataHub needs more packages: {error.name} is missing",
+        "install them: pip install 'datahub-palimpsest[datahub]'",
+    )
 
 
 def scope(settings: Settings) -> Scope:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from palimpsest.adapters.datahub import graphql_words as words
 from palimpsest.core.moment import Moment
 from palimpsest.testing import FixedClock
 from palimpsest.testing.gms import READER_TOKEN, GmsDouble
@@ -123,6 +124,19 @@ def test_raw_aspects_are_what_the_store_holds(gms: GmsDouble) -> None:
     assert json.loads(found[0]["payload"]) == gms.store.value(ORDERS, "ownership")
     everything = ask(gms, "aspects { aspectName }")["aspects"]
     assert [entry["aspectName"] for entry in everything] == gms.store.aspects(ORDERS)
+
+
+def test_the_graphql_sources_own_questions_are_answered(gms: GmsDouble) -> None:
+    for kind in words.KINDS:
+        urns = [urn for urn in gms.store.urns(kind) if gms.store.exists(urn)]
+        found = data(gms, words.entities_query(kind, by_name=True), urns=urns, aspects=list(words.PARTS))["entities"]
+        assert {
+            entity["urn"]: {entry["aspectName"]: json.loads(entry["payload"]) for entry in entity["aspects"]}
+            for entity in found
+        } == {
+            urn: {part: gms.store.value(urn, part) for part in gms.store.aspects(urn) if part in words.PARTS}
+            for urn in urns
+        }
 
 
 def test_what_else_our_source_asks_for(gms: GmsDouble) -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +73,14 @@ def test_the_official_servers_tools_work_on_the_double(home: Path) -> None:
             counted = await ask("search", filter="platform = postgres AND env = PROD", num_results=0)
             assert counted["total"] == sum("postgres" in urn for urn in alive)
             assert "Error calling tool" in await ask("search", offset=9_990, num_results=20)
+            for rule in (
+                "container = urn:li:container:shop-public",
+                "NOT env = DEV AND platform IN (postgres, kafka)",
+                "owner = urn:li:corpuser:jonas OR tag = urn:li:tag:pii",
+                "subtype = Table",
+            ):
+                some = await ask("search", filter=f"entity_type = dataset AND ({rule})", num_results=50)
+                assert 0 < some["total"] < len(alive), rule
 
             entities = await ask("get_entities", urns=[ORDERS, dataset("gone")])
             assert entities[0]["urn"] == ORDERS
@@ -139,3 +152,54 @@ def test_odd_names_and_wide_tables_come_through_the_official_server(home: Path) 
             assert "error" in legacy[0], "the server itself refuses a raw comma"
 
         with_server(gms, home, work)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def post(url: str, token: str, method: str, **params: Any) -> tuple[int, Any]:
+    """One message to a stateless MCP server over HTTP: the status, and the result."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(url, body, {**headers, "Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            text = answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, None
+    (event, *_) = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")] or [text]
+    return 200, json.loads(event).get("result")
+
+
+def test_the_official_http_server_checks_its_callers_tokens_with_the_double(home: Path) -> None:
+    command = datahub_environment() / "bin" / "mcp-server-datahub-http"
+    port = free_port()
+    with GmsDouble.serving(load=[MONDAY]) as gms, (home / "stderr.log").open("w") as errors:
+        given = server_environment(home, gms.url, "") | {"FASTMCP_PORT": str(port), "FASTMCP_HOST": "127.0.0.1"}
+        del given["DATAHUB_GMS_TOKEN"]
+        with subprocess.Popen([command], env=given, stdout=errors, stderr=errors) as process:
+            try:
+                wait_for(f"http://127.0.0.1:{port}/health")
+                url = f"http://127.0.0.1:{port}/mcp"
+                assert post(url, "wrong", "tools/list")[0] == 401
+                status, result = post(url, gms.token, "tools/call", name="search", arguments={"num_results": 1})
+                assert status == 200
+                assert json.loads(result["content"][0]["text"])["total"] > 1
+                assert gms.asked("getMe"), "the server asks DataHub whose token it is"
+            finally:
+                process.terminate()
+
+
+def wait_for(url: str) -> None:
+    """Until a server answers."""
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"nobody answers at {url}")

@@ -67,6 +67,10 @@ def test_a_page_is_told_by_start_count_and_total(gms: GmsDouble) -> None:
         ([rule("urn", ORDERS, "urn:li:dataset:(urn:li:dataPlatform:x,none,PROD)")], {"orders"}),
         ([rule("fieldPaths", "placed_at")], {"orders"}),
         ([rule("name", "cart", condition="CONTAIN")], {"legacy_carts"}),
+        (
+            [rule("browsePathV2", "urn:li:container:shop-public", condition="CONTAIN")],
+            {"orders", "customers", "legacy_carts"},
+        ),
         ([rule("container", condition="EXISTS", negated=True)], {"checkout_events", "order_facts"}),
     ],
 )
@@ -158,7 +162,6 @@ def test_a_scroll_whose_id_is_no_longer_known_is_an_error(gms: GmsDouble) -> Non
 
 
 def test_a_lagging_index_shows_writes_after_a_refresh(gms: GmsDouble) -> None:
-    gms.refresh()
     gms.faults.search_lags = True
     new = dataset("new")
     gms.store.put(new, "status", {"removed": False})

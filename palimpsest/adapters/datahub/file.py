@@ -72,6 +72,9 @@ class FileReader:
         """Nothing: `--complete` itself is the proof."""
         return iter(())
 
+    def close(self) -> None:
+        """Nothing is held open."""
+
 
 def _read(value: Json, where: str) -> Iterator[RawAspect | Skipped | Failed]:
     """The raw aspects of one record."""

@@ -31,6 +31,7 @@ from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skipped
 
 _LISTED_AT_ONCE = 500
 _KEEP_ALIVE = "10m"
+_LISTING_TRIES = 3
 # So many entities in a row that the server has no answer for are no longer their fault.
 _MOST_FAILED_IN_A_ROW = 25
 
@@ -42,6 +43,7 @@ class GraphqlReader:
     """Reads the whole catalog of a GMS. Use as a context manager, or close it."""
 
     kind = "datahub-graphql"
+    listing_is_proof = False
 
     def __init__(
         self, url: str, token: str = "", *, page_size: int = 40, concurrency: int = 4, timeout: float = 30.0
@@ -155,6 +157,7 @@ class GraphqlReader:
             seen_ids.add(scroll_id)
 
     def _page(self, scroll_id: str, filters: list[Json], *, count: int) -> Page:
+        tries = _LISTING_TRIES
         while True:
             flags: dict[str, Json] = {"skipHighlighting": True, "skipAggregates": True}
             if self._flag_known:
@@ -175,6 +178,9 @@ class GraphqlReader:
                 if not self._learn(str(error)):
                     raise CatalogError(f"{self.origin} does not understand the listing: {error}", _OLD) from error
             except (Unanswered, ValueError) as error:
+                tries -= 1
+                if tries:
+                    continue
                 raise CatalogError(
                     f"{self.origin} cannot list its entities: {error}", "nothing was written; try again later"
                 ) from error

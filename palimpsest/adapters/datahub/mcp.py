@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import AsyncExitStack, ExitStack
+from concurrent.futures import CancelledError, Future
+from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -104,13 +104,15 @@ class Connection:
         """End the session and, if it is ours, the server's process."""
         portal, self._portal = self._portal, None
         try:
-            if portal is not None and self._stop is not None:
+            if portal is not None and self._stop is not None and self._served is not None:
                 portal.call(self._stop.set)
-                if self._served is not None:
-                    self._served.result(timeout=_STOP_WITHIN_S)
-        except (*_BROKEN, TimeoutError, RuntimeError):
+                self._served.result(timeout=_STOP_WITHIN_S)
+        except (*_BROKEN, RuntimeError, CancelledError):
             pass  # it is over either way
         finally:
+            if portal is not None:
+                with suppress(RuntimeError, CancelledError):
+                    portal.call(portal.stop, True)
             self._stack.close()
 
     def _open(self, transport: _Transport) -> None:

@@ -47,15 +47,13 @@ class Listing:
     def urns(self) -> list[str]:
         """Every URN, each once."""
         where = f"entity_type IN ({', '.join(self._types)})"
-        if self._total(where) <= self._window:
-            self._read(where, self._total(where))
+        total = search_page(self._search(where, offset=0, count=0, ascending=True))[1]
+        if total <= self._window:
+            self._read(where, total)
         else:
             for entity_type in self._types:
                 self._part(f"entity_type = {entity_type}", _PARTED_BY)
         return list(self._urns)
-
-    def _total(self, where: str) -> int:
-        return search_page(self._search(where, offset=0, count=0, ascending=True))[1]
 
     def _part(self, where: str, ways: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
         """List one part, in smaller parts where it is larger than the window."""

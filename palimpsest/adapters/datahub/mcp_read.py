@@ -282,8 +282,7 @@ def of_history(entry: Value) -> RawAspect | Failed | None:
     spelled = _OTHERWISE_SPELLED.get(part)
     if spelled is not None:
         return None if value.get(spelled) else live_aspect(urn, part, {spelled: []})
-    if part == "status":
-        value = {"removed": value.get("removed") is True}
+    value = _as_shown(part, value)
     stamp = held.get("auditStamp")
     if isinstance(stamp, dict):
         value = {**value, "auditStamp": stamp}
@@ -292,6 +291,23 @@ def of_history(entry: Value) -> RawAspect | Failed | None:
         return live_aspect(urn, part, value)
     except (ValueError, RecursionError) as problem:
         return Failed(f"{urn} {part}", str(problem))
+
+
+# Of a raw aspect that history gives whole, what the reading shows of it.
+_SHOWN_FIELDS: dict[str, tuple[str, ...]] = {
+    "datasetProperties": ("name", "description", "externalUrl", "customProperties"),
+    "editableDatasetProperties": ("name", "description"),
+    "deprecation": ("deprecated", "note", "decommissionTime", "actor"),
+}
+
+
+def _as_shown(part: str, value: Value) -> Value:
+    if part == "status":
+        return {"removed": value.get("removed") is True}
+    if part == "domains":
+        return {"domains": _listing(value.get("domains"))[:1]}
+    fields = _SHOWN_FIELDS.get(part)
+    return value if fields is None else {name: value[name] for name in fields if name in value}
 
 
 def _record(value: Json) -> Value:

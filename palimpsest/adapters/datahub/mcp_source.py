@@ -43,7 +43,7 @@ _Read = Callable[[list[str]], list[Found]]
 
 _ENTITIES_AT_ONCE = 10
 _COLUMNS_AT_ONCE = 2_000
-_LINEAGE_AT_ONCE = 500
+_LINEAGE_AT_ONCE = 100
 _MOST_LINEAGE = 5_000
 _HISTORY = "get_aspect_history"
 _HISTORY_URNS, _HISTORY_ASPECTS, _HISTORY_PAIRS = 10, 8, 40
@@ -59,6 +59,7 @@ class McpReader:
     """
 
     kind = "datahub-mcp"
+    listing_is_proof = False
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ def _serve(port: int) -> ExitCode:
         from palimpsest.testing.gms import GmsDouble
     except ImportError as error:
         raise UsageError(
-            "the stand-in for DataHub needs graphql-core", "pip install 'datahub-palimpsest[datahub]'"
+            "the stand-in for DataHub needs graphql-core", "pip install 'datahub-palimpsest[gms]'"
         ) from error
     catalog = shipped.folder("demo") / "catalog"
     (name, day, _), *later = _DAYS
@@ -133,14 +133,14 @@ def _walk(database: Path) -> tuple[list[str], int]:
 
 def _read(store: Store, path: Path, clock: object) -> RunReport:
     """One day: scan, consolidate, verify."""
-    from palimpsest import wiring
+    from palimpsest.adapters.datahub.file import FileReader
     from palimpsest.jobs.run import run
     from palimpsest.jobs.scan import ScanRequest
     from palimpsest.surfaces.cli.diagnostics import SilentProgress
 
     return run(
         store,
-        wiring.reader(f"file:{path}"),
+        FileReader(path),
         ScanRequest(source="shop"),
         with_consolidate=True,
         with_verify=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -38,10 +39,10 @@ def run(
     settings = cli.settings
     if not settings.run.source:
         raise ConfigError("run.source is not set", "set it in palimpsest.toml, or name it: palimpsest run file:PATH")
-    reader = wiring.reader(settings.run.source, complete=settings.run.complete)
+    reader = wiring.reader(settings.run.source, settings, complete=settings.run.complete)
     asked = request(settings, settings.run.source_name or reader.kind, at=at, accept_mass_change=accept_mass_change)
     store = wiring.store_for_writing(settings)
-    with diagnostics.progress() as progress:
+    with closing(reader), diagnostics.progress() as progress:
         report = job.run(
             store,
             reader,

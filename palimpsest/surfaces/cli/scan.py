@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def scan(
     ctx: typer.Context,
     what: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="What to read: file:PATH, a metadata file or a folder.")
+        str, typer.Argument(metavar="SOURCE", help="What to read: file:PATH, datahub-graphql or datahub-mcp.")
     ],
     source: Annotated[
         str | None, typer.Option(help="The name the source is remembered by; its kind if not given.")
@@ -65,12 +66,12 @@ def scan(
         }
     )
     reports.check_gate(fail_on)
-    reader = wiring.reader(what, complete=complete)
+    reader = wiring.reader(what, cli.settings, complete=complete)
     asked = request(
         cli.settings, source or reader.kind, at=at, limit=limit, dry_run=dry_run, accept_mass_change=accept_mass_change
     )
     store = wiring.store_for_dry_run(cli.settings) if dry_run else wiring.store_for_writing(cli.settings)
-    with diagnostics.progress() as progress:
+    with closing(reader), diagnostics.progress() as progress:
         report = job.scan(store, reader, asked, clock=wiring.clock(), progress=progress, holder=this_process())
     store.dispose()
     reports.log(

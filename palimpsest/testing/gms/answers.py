@@ -28,7 +28,8 @@ from graphql import (
 
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.testing.gms import links
-from palimpsest.testing.gms.entities import COMMON, OWN, Entity, Made, Resolve, entity_of, system_error
+from palimpsest.testing.gms.entities import COMMON, OWN
+from palimpsest.testing.gms.entity import Entity, Made, Resolve, entity_of, system_error
 from palimpsest.testing.gms.faults import Faults
 from palimpsest.testing.gms.kinds import KINDS
 from palimpsest.testing.gms.lineage import Lineage, Reached

@@ -111,7 +111,8 @@ class GmsDouble:
         return [request for request in self.requests if text == request.operation or text in request.path]
 
     def start(self, port: int = 0) -> None:
-        """Serve on the loopback; `url` says where."""
+        """Serve on the loopback; `url` says where. Search sees what was loaded till now, though it lags later."""
+        self.refresh()
         self._server = _Server(("127.0.0.1", port), self)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()

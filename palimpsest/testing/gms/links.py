@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from palimpsest.core.aspects.aspect import Json
-from palimpsest.testing.gms.entities import system_error
+from palimpsest.testing.gms.entity import system_error
 from palimpsest.testing.gms.store import Value, Write
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from palimpsest.testing.gms.store import AspectStore, Value
 
 WINDOW = 10_000
 _REPLACED = 5_000  # what DataHub takes in place of a larger count
+_SEPARATOR = "␟"
 _FACETS = {
     "_entityType": "Type",
     "platform": "Platform",
@@ -304,6 +305,7 @@ def _document(store: AspectStore, urn: str) -> Document:
     container = store.value(urn, "container").get("container")
     if isinstance(container, str):
         found["container"] = [container]
+    found["browsePathV2"] = _browse_path(store, urn)
     deprecated = store.value(urn, "deprecation").get("deprecated")
     if isinstance(deprecated, bool):
         found["deprecated"] = [str(deprecated).lower()]
@@ -341,6 +343,19 @@ def _places(store: AspectStore, urn: str, kind: str, parts: list[str], found: di
         found["platform"] = [platform]
     if kind in ("dataset", "mlModel", "mlModelGroup") and len(parts) == 3:
         found["origin"] = [parts[2]]
+
+
+def _browse_path(store: AspectStore, urn: str) -> list[str]:
+    """The browse path as one text; where there is none, DataHub makes one of the containers around the entity."""
+    told = store.value(urn, "browsePathsV2").get("path")
+    names = [str(entry.get("urn") or entry.get("id")) for entry in told if isinstance(entry, dict)] if isinstance(
+        told, list
+    ) else []  # fmt: skip
+    at = store.value(urn, "container").get("container") if not names else None
+    while isinstance(at, str) and at not in names:
+        names.insert(0, at)
+        at = store.value(at, "container").get("container")
+    return ["".join(_SEPARATOR + name for name in names)] if names else []
 
 
 def _properties(store: AspectStore, urn: str, aspect: str, parts: list[str], found: dict[str, list[str]]) -> None:

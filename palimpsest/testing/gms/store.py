@@ -6,7 +6,7 @@ Every write that came over the wire is recorded. Not here: search, GraphQL, HTTP
 
 from __future__ import annotations
 
-import copy
+import marshal
 import threading
 from dataclasses import dataclass, field
 
@@ -141,7 +141,7 @@ class AspectStore:
                 self._touch(urn)
             held = parts.get(aspect)
             if held is None:
-                parts[aspect] = _Held(Version(1, copy.deepcopy(value), now, actor, {**given, "version": "1"}))
+                parts[aspect] = _Held(Version(1, _copy(value), now, actor, {**given, "version": "1"}))
                 self._touch(urn)
                 return True
             current = held.current
@@ -153,7 +153,7 @@ class AspectStore:
                 return False
             number = current.number + 1
             held.old.append(current)
-            held.current = Version(number, copy.deepcopy(value), now, actor, {**given, "version": str(number)})
+            held.current = Version(number, _copy(value), now, actor, {**given, "version": str(number)})
             del held.old[: max(0, len(held.old) - self.retention)]
             self._touch(urn)
             return True
@@ -183,6 +183,12 @@ class AspectStore:
     def _touch(self, urn: str) -> None:
         self.generation += 1
         self.changed.add(urn)
+
+
+def _copy(value: Value) -> Value:
+    """A copy that nobody else holds. Marshalling copies JSON many times faster than `deepcopy`."""
+    copied: Value = marshal.loads(marshal.dumps(value))
+    return copied
 
 
 def _system(given: Value | None, run_id: str, now: int) -> Value:

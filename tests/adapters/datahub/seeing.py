@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.core.aspects import ASPECTS
-from palimpsest.core.aspects.form import is_empty
+from palimpsest.core.aspects.form import is_empty, squeeze
 from palimpsest.core.entity import kind_of
 from palimpsest.core.observation import Failed, RawAspect
 
@@ -77,18 +78,18 @@ def _names(cell: str) -> list[str]:
 def differences(source: str, file: Reading, live: Reading) -> list[str]:
     """How a live reading differs from the file's beyond what docs/sources.md says; empty where it says it all."""
     table, seen_kinds = rules(source), kinds(source)
+    held = {urn for urn, *_ in file.cells}
     removed = {urn for (urn, _, aspect, _), value in file.cells.items() if aspect == "existence" and value is False}
     found = []
     for cell, value in file.cells.items():
         urn, part, aspect, key = cell
-        if aspect == "existence" and source == "datahub-mcp" and urn in removed:
-            continue  # it lists no soft-deleted entity
         if source == "datahub-mcp" and urn in removed:
-            continue
+            continue  # it lists no soft-deleted entity
         rule = "no" if seen_kinds[str(kind_of(urn))] == "no" else table[part, aspect]
-        expected = _expected(rule, str(kind_of(urn)), key, value)
-        actual = _expected(rule, str(kind_of(urn)), key, live.cells.get(cell))
-        if source == "datahub-mcp" and cell not in live.cells and is_empty(expected):  # type: ignore[arg-type]
+        expected, actual = (
+            _limited(each, rule, urn, key, held - removed - {urn}) for each in (value, live.cells.get(cell))
+        )
+        if source == "datahub-mcp" and cell not in live.cells and is_empty(expected):
             continue  # it leaves out what is empty
         if expected != actual:
             found.append(f"{cell}: {value!r} is {live.cells.get(cell)!r}, and the table says {rule}")
@@ -98,19 +99,35 @@ def differences(source: str, file: Reading, live: Reading) -> list[str]:
     return found
 
 
-def _expected(rule: str, kind: str, key: str, value: object) -> object:
+def _limited(value: object, rule: str, urn: str, key: str, held: set[str]) -> object:
     """What of a value is to be compared under a rule; None where the source does not see it."""
-    limits = rule.split(";")
-    for limit in limits:
+    for limit in rule.split("; "):
         names = _names(limit)
-        if limit == "no" or ("not of" in limit and kind in names) or (limit.endswith("only") and key not in names):
+        if (
+            limit == "no"
+            or ("not of" in limit and kind_of(urn) in names)
+            or (limit.endswith("only") and key not in names)
+        ):
             return None
-        if "kind of each" in limit and isinstance(value, list):
+        if limit == "without the kind of each" and isinstance(value, list):
             value = sorted({member[0] for member in value})
-        elif "the first" in limit and isinstance(value, list):
+        elif limit == "those that are entities" and isinstance(value, list):
+            value = [member for member in value if member in held]
+        elif limit == "the first" and isinstance(value, list):
             value = value[:1]
+        elif limit == "without markup":
+            value = _without_markup(value)
         elif limit.startswith("without") and isinstance(value, dict):
             value = {name: part for name, part in value.items() if name not in names}
+    return value
+
+
+def _without_markup(value: object) -> object:
+    """A text, or the description in a record, as the server cleans it."""
+    if isinstance(value, dict) and "description" in value:
+        return {**value, "description": _without_markup(value["description"])}
+    if isinstance(value, str):
+        return squeeze(html.unescape(re.sub(r"<[^<>]{0,100}>", "", value)))
     return value
 
 
@@ -121,7 +138,7 @@ def _may_be_added(cell: Cell, value: object) -> bool:
         return value is True
     if aspect == "name" and key == "source":
         return str(value).split(".")[-1] in urn
-    return is_empty(value)  # type: ignore[arg-type]
+    return is_empty(value)
 
 
 __all__ = ["Reading", "differences", "kinds", "read", "rules"]

@@ -38,7 +38,7 @@ def gms():
 
 
 def fill(gms, count, **aspects):
-    urns = [dataset(f"t{place:04}") for place in range(count)]
+    urns = [dataset(f"t{place:05}") for place in range(count)]
     for urn in urns:
         for part, value in (aspects or {"ownership": owners("mira")}).items():
             gms.store.put(urn, part, value)
@@ -70,6 +70,15 @@ def _docs():
     from tests.adapters.datahub.seeing import DOCS
 
     return DOCS.read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_twelve_thousand_datasets_are_listed_beyond_the_window_of_search(gms, graphql):
+    urns = fill(gms, 12_000)
+    reader = graphql(gms)
+    found, failures = read(reader)
+    assert (set(found), failures, reader.is_complete) == (set(urns), [], True)
+    assert reader.requests <= 12 * 60
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
@@ -178,6 +187,15 @@ def test_what_passes_is_tried_again(gms, graphql, status):
     assert (set(found), failures) == (set(urns), [])
 
 
+def test_an_error_in_the_listing_that_passes_costs_nothing(gms, graphql):
+    urns = fill(gms, 5)
+    gms.faults.error("all shards failed", match="palimpsestScroll", times=2)
+    assert set(read(graphql(gms))[0]) == set(urns)
+    gms.faults.error("all shards failed", match="palimpsestScroll")
+    with pytest.raises(CatalogError, match="all shards failed"):
+        read(graphql(gms))
+
+
 @pytest.mark.parametrize("within", [True, False])
 def test_a_connection_that_breaks_is_made_again(gms, graphql, within):
     urns = fill(gms, 5)
@@ -224,20 +242,25 @@ def test_a_server_that_goes_away_ends_the_reading(gms, graphql):
         list(records)
 
 
-def test_nobody_at_the_address(graphql):
+def test_nobody_at_the_address():
     with GraphqlReader("http://127.0.0.1:9", "t") as reader, pytest.raises(CatalogError, match="gives no answer"):
         read(reader)
 
 
-def test_another_server_at_the_address_is_no_gms(gms, graphql):
-    with pytest.raises(CatalogError, match="no DataHub GMS"):
-        read(GraphqlReader(gms.url + "/elsewhere", gms.token))
+def test_another_server_at_the_address_is_no_gms(gms):
+    with (
+        GraphqlReader(gms.url + "/elsewhere", gms.token) as reader,
+        pytest.raises(CatalogError, match="no DataHub GMS"),
+    ):
+        read(reader)
 
 
 def test_a_hang_is_cut_off_and_costs_what_hangs(gms, graphql):
     urns = fill(gms, 4)
+    reader = graphql(gms, timeout=1.5)
+    reader.count()
     gms.faults.delay(30, match=urns[1])
-    found, failures = read(graphql(gms, timeout=0.3))
+    found, failures = read(reader)
     assert set(found) == set(urns) - {urns[1]}
     assert [failed.where for failed in failures] == [urns[1]]
 

@@ -63,25 +63,30 @@ def test_odd_names_come_as_they_are_or_fail_with_the_name(gms, mcp):
         assert found[urns[name]]["upstreamLineage"] == {"upstreams": [{"dataset": dataset("source")}]}
 
 
-def test_wide_tables_long_texts_and_wide_lineage_come_whole(gms, mcp):
+def test_wide_tables_and_long_texts_come_whole(gms, mcp):
     columns = [(f"[version=2.0].[type=struct].a.[type=string].c{place}", "text", "d" * 300) for place in range(5_000)]
-    hub, sink = dataset("hub"), dataset("sink")
-    downstreams = [dataset(f"d{place:03}") for place in range(30)]
-    upstreams = sorted(dataset(f"u{place:03}") for place in range(130))
-    gms.store.put(hub, "schemaMetadata", schema(*columns))
-    gms.store.put(hub, "datasetProperties", text("x" * 9_000))
-    gms.store.put(sink, "upstreamLineage", lineage(upstreams))
-    for urn in upstreams:
-        gms.store.put(urn, "status", {"removed": False})
-    for urn in downstreams:
-        gms.store.put(urn, "upstreamLineage", lineage([hub]))
+    (urn,) = fill(gms, 1, schemaMetadata=schema(*columns), datasetProperties=text("x" * 9_000))
     found, failures = read(mcp(gms))
     assert failures == []
-    assert paths(found[hub]) == sorted(path for path, *_ in columns)
-    assert {field["description"] for field in found[hub]["schemaMetadata"]["fields"]} == {"d" * 300}
-    assert found[hub]["datasetProperties"]["description"] == "x" * 9_000
-    assert [entry["dataset"] for entry in found[sink]["upstreamLineage"]["upstreams"]] == upstreams
-    assert all(found[urn]["upstreamLineage"]["upstreams"] == [{"dataset": hub}] for urn in downstreams)
+    assert paths(found[urn]) == sorted(path for path, *_ in columns)
+    assert {field["description"] for field in found[urn]["schemaMetadata"]["fields"]} == {"d" * 300}
+    assert found[urn]["datasetProperties"]["description"] == "x" * 9_000
+
+
+@pytest.mark.parametrize(
+    "count", [12, pytest.param(130, marks=pytest.mark.long), pytest.param(400, marks=pytest.mark.long)]
+)
+def test_wide_lineage_comes_whole_in_both_directions(gms, mcp, count):
+    sink, hub = dataset("sink"), dataset("hub")
+    between = [dataset(f"t{place:03}") for place in range(count)]
+    gms.store.put(hub, "ownership", owners("mira"))
+    for urn in between:
+        gms.store.put(urn, "upstreamLineage", lineage([hub]))
+    gms.store.put(sink, "upstreamLineage", lineage(between))
+    found, failures = read(mcp(gms))
+    assert failures == []
+    assert [entry["dataset"] for entry in found[sink]["upstreamLineage"]["upstreams"]] == between
+    assert all(found[urn]["upstreamLineage"]["upstreams"] == [{"dataset": hub}] for urn in between)
 
 
 def test_a_catalog_larger_than_the_window_is_listed_in_parts(gms, mcp):
@@ -170,6 +175,28 @@ def test_an_error_that_passes_costs_nothing(gms, mcp):
     gms.faults.error("boom", match="GetEntity", times=1)
     found, failures = read(mcp(gms))
     assert (set(found), failures) == (set(urns), [])
+
+
+@pytest.mark.parametrize("strike", ["429", "500", "cut", "cut within"])
+def test_what_breaks_gives_the_right_value_or_a_failure_with_the_name(gms, mcp, strike):
+    urns = fill(gms, 5)
+    reader = mcp(gms)
+    reader.count()
+    if strike.isdigit():
+        gms.faults.fail(int(strike), match="GetEntity", times=2, retry_after="0")
+    else:
+        gms.faults.cut(match="GetEntity", times=2, within="within" in strike)
+    found, failures = read(reader)
+    assert set(found) | {failed.where for failed in failures} == set(urns)
+    assert all(aspects["ownership"]["owners"][0]["owner"] == "urn:li:corpuser:mira" for aspects in found.values())
+
+
+def test_an_entity_that_the_index_still_lists_is_not_stated(gms, mcp):
+    kept, gone = fill(gms, 2)
+    gms.faults.search_lags = True
+    gms.store.delete(gone)
+    found, failures = read(mcp(gms))
+    assert (set(found), failures) == ({kept}, [])
 
 
 def test_a_hang_is_cut_off_and_costs_what_hangs(gms, mcp):
@@ -305,6 +332,18 @@ def test_no_process_is_left_when_ours_is_ended(gms, datahub_bin, with_signal):
     assert gone(started)
 
 
+def test_no_process_is_left_when_ours_is_interrupted_while_the_server_starts(gms):
+    script = SCRIPT.replace("[sys.argv[3]]", "[sys.executable, '-c', 'import time; time.sleep(60)']")
+    with subprocess.Popen([sys.executable, "-c", script, gms.url, "t"], stderr=subprocess.DEVNULL) as ours:
+        end = time.monotonic() + 20
+        while not (started := children(ours.pid)) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert started
+        ours.send_signal(signal.SIGINT)
+        ours.wait(20)
+    assert gone(started)
+
+
 def test_the_process_has_an_environment_of_its_own(tmp_path):
     ours = {
         "HOME": "/home/x",
@@ -370,3 +409,14 @@ def test_over_http_a_wide_table_is_read_page_by_page(gms, http_server):
     ):
         read(reader)
     assert "not-the-token" not in f"{refused.value} {refused.value.hint}"
+
+
+def test_what_a_reading_costs(gms, mcp):
+    count = 40
+    urns = fill(gms, count)
+    reader = mcp(gms)
+    found, _ = read(reader)
+    assert set(found) == set(urns)
+    assert reader.requests == 1 + count // 40 + count // 10 + count  # the total, pages of 50, tens of entities, lineage
+    asked = [request for request in gms.requests if request.path != "/config"]
+    assert len(asked) == 2 + 3 * count + count

@@ -212,6 +212,8 @@ def pair(part, current=None, error=None):
             {"tags": [{"tag": "urn:li:tag:PII"}], "auditStamp": {"time": 5, "actor": "a"}},
         ),
         (pair("status"), {"removed": False}),
+        (pair("domains", {"value": {"domains": ["a", "b"]}}), {"domains": ["a"]}),
+        (pair("datasetProperties", {"value": {"name": "n", "qualifiedName": "q"}}), {"name": "n"}),
         (pair("status", {"value": {"removed": True}}), {"removed": True}),
         (pair("schemaMetadata"), {"fields": []}),
         (pair("upstreamLineage", {"value": {}}), {"upstreams": []}),

@@ -25,6 +25,8 @@ MATERIAL = [
     "datahub-project__datapacks__showcase-ecommerce__03-context.json",
     "datahub__mi__tests__unit__sagemaker__sagemaker_mces_golden.json",
     "datahub__mi__ti__tableau__tableau_mces_golden.json",
+    "datahub__mi__ti__snowflake__snowflake_golden.json",
+    "datahub__mi__ti__lookml__lookml_mces_offline.json",
     "datahub__smoke-test__tests__cypress__data.json",
 ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -37,23 +36,6 @@ def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
     done = python(REPORT.format(heavy=HEAVY), *arguments)
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert done.stdout
-
-
-def test_help_takes_at_most_half_as_long_again_as_importing_typer() -> None:
-    """The best of several interleaved starts: other work on the machine makes a start slower, never faster."""
-    call = "from palimpsest.surfaces.cli.app import main; main({})"
-    scripts = {
-        "typer": "import typer",
-        "program": call.format(["--help"]),
-        "command": call.format(["init", "--help"]),
-    }
-    best = dict.fromkeys(scripts, float("inf"))
-    for _ in range(7):
-        for name, script in scripts.items():
-            begun = time.perf_counter()
-            python(script)
-            best[name] = min(best[name], time.perf_counter() - begun)
-    assert max(best["program"], best["command"]) <= 1.5 * best["typer"]
 
 
 def test_the_help_of_the_program_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
