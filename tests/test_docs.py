@@ -48,7 +48,8 @@ def test_every_palimpsest_command_of_the_readme_runs(tmp_path: Path) -> None:
             name, *arguments = shlex.split(command)
             if name == "palimpsest":
                 done = run([*before, *arguments], tmp_path)
-                assert done.returncode == 0 and "error:" not in done.stderr, f"{line}: {done.stderr}"
+                assert done.returncode == 0, f"{line}: {done.stderr}"
+                assert "error:" not in done.stderr, line
                 ran += 1
     assert ran >= 8
 
