@@ -1,4 +1,4 @@
-"""Writes what documentation repeats from the code: the blocks of README.md, docs/commands.md, docs/settings.md.
+"""Writes what documentation repeats from the code: blocks of README.md and docs/estimates.md, commands, settings.
 
 `python docs/build.py` writes; `python docs/build.py --check` writes nothing and exits 1 where a file differs.
 """
@@ -49,17 +49,41 @@ def performance() -> str:
     return (ROOT / "benchmarks" / "results.md").read_text(encoding="utf-8").strip()
 
 
+def estimates() -> str:
+    """What a first scan takes at three sizes, by the model that `scan --estimate` uses."""
+    from palimpsest.config import Settings
+    from palimpsest.jobs.estimate import COSTS, of_catalog
+
+    concurrency = Settings().datahub.concurrency
+    rows = ["| datasets | source | requests | minutes | MB read | MB of store |", "|---:|---|---:|---:|---:|---:|"]
+    for datasets in (500, 5_000, 50_000):
+        for source in COSTS:
+            one = of_catalog(source, datasets, concurrency=concurrency)
+            rows.append(
+                f"| {datasets:,} | `{source}` | {one.requests:,} | {one.minutes:,.1f} | {one.read_mb:,.0f} |"
+                f" {one.store_mb:,.0f} |"
+            )
+    return "\n".join(rows)
+
+
+def datahub() -> str:
+    """The table of the last benchmark of live sources that was kept, as it was printed."""
+    return (ROOT / "benchmarks" / "datahub.md").read_text(encoding="utf-8").strip()
+
+
 BLOCKS = {
     "palimpsest demo": lambda: "```text\n" + said("demo") + "\n```",
     "aspects": aspects,
     "ignore": ignored,
     "performance": performance,
+    "estimates": estimates,
+    "benchmarks.datahub": datahub,
 }
 
 
-def readme() -> str:
-    """README.md with every block made anew."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def blocks(name: str) -> str:
+    """A file with every block made anew."""
+    text = (ROOT / name).read_text(encoding="utf-8")
     return _BLOCK.sub(lambda found: found[1] + BLOCKS[found["name"].strip()]() + "\n" + found[3], text)
 
 
@@ -98,7 +122,8 @@ def settings() -> str:
 
 def main() -> int:
     """Write the files, or with --check tell which differ."""
-    made = {"README.md": readme(), "docs/commands.md": commands(), "docs/settings.md": settings()}
+    made = {name: blocks(name) for name in ("README.md", "docs/estimates.md")}
+    made |= {"docs/commands.md": commands(), "docs/settings.md": settings()}
     differing = [name for name, text in made.items() if _read(name) != text]
     if "--check" in sys.argv[1:]:
         for name in differing:

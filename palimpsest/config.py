@@ -148,9 +148,12 @@ class PublishSettings(Section):
     """Where links to the memory's pages go."""
 
     to: str | None = Field(
-        default=None, description="The proposals file that `palimpsest publish` writes, for `datahub ingest` to apply.",
-        examples=["links.json"],
+        default=None, description="`datahub` for the running DataHub, or a proposals file for `datahub ingest`.",
+        examples=["datahub", "links.json"],
     )  # fmt: skip
+    token: SecretStr | None = Field(
+        default=None, description="The token to write links with; if not set, the one to read with."
+    )
 
 
 class ConsoleSettings(Section):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from palimpsest.core.link_list import LinkOutcome, WantedLink
 from palimpsest.core.moment import Moment
 from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skipped
 
@@ -68,14 +69,31 @@ class CatalogReader(Protocol):
 
 
 class LinkWriter(Protocol):
-    """Gives our link back to the catalog."""
+    """Writes our links down for somebody else to apply; what becomes of them cannot be seen."""
 
     @property
     def target(self) -> str:
-        """Where the links go: a server's address, or a file's path."""
+        """Where the links go: a file's path."""
 
     def write(self, links: Iterable[tuple[str, str, str, Moment]]) -> set[str]:
         """Write (URN, URL, label, time). Returns the URLs that a re-read found exactly once."""
+
+
+class CatalogLinks(Protocol):
+    """Our links in a running catalog, where they can be looked at, changed and taken away. One outcome for each link.
+
+    Both raise CatalogError when the catalog cannot be used at all; a link that fails is an outcome.
+    """
+
+    @property
+    def target(self) -> str:
+        """Where the links go: a server's address."""
+
+    def plan(self, links: Iterable[WantedLink]) -> Iterator[LinkOutcome]:
+        """What would become of each link; writes nothing."""
+
+    def apply(self, links: Iterable[WantedLink]) -> Iterator[LinkOutcome]:
+        """Bring each link about, change no other, and look whether it stands there."""
 
 
 class PageProbe(Protocol):

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from pydantic import SecretStr
 
 from palimpsest.adapters.clock import SystemClock
 from palimpsest.adapters.datahub import credentials
 from palimpsest.adapters.datahub.credentials import Credentials
 from palimpsest.adapters.datahub.file import FileReader
+from palimpsest.adapters.datahub.file_size import size_of
 from palimpsest.adapters.datahub.proposals import ProposalsFile
 from palimpsest.adapters.page_probe import HttpPageProbe, NoPageProbe
 from palimpsest.config import Settings
 from palimpsest.core.aspects import ASPECTS
-from palimpsest.core.errors import ConfigError, UsageError
+from palimpsest.core.errors import CatalogError, ConfigError, UsageError
 from palimpsest.core.noise import DEFAULT_IGNORE, Scope
+from palimpsest.jobs import estimate as estimate_job
 from palimpsest.jobs import publish as publish_job
+from palimpsest.jobs import unpublish as unpublish_job
+from palimpsest.jobs.estimate import Estimate
 from palimpsest.jobs.publish import PublishReport
-from palimpsest.ports import CatalogReader, Clock
+from palimpsest.jobs.unpublish import UnpublishReport
+from palimpsest.ports import CatalogReader, Clock, PageProbe
+from palimpsest.queries.health import DatahubFacts
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
+
+if TYPE_CHECKING:
+    from palimpsest.adapters.datahub.links import GmsLinks
+
+DATAHUB = "datahub"  # publish.to: the running DataHub, and no file
+
+_LOOK_SECONDS = 10.0
 
 
 def clock() -> Clock:
@@ -65,8 +85,61 @@ def reader(what: str, settings: Settings, *, complete: bool = False) -> CatalogR
     raise UsageError(f"{what!r} names no source", hint)
 
 
-def _credentials(settings: Settings) -> Credentials:
-    token = settings.datahub.token
+def estimate(what: str, settings: Settings) -> Estimate:
+    """What a first scan of a source will take. Raises as `reader` does, and CatalogError."""
+    kind, separator, rest = what.partition(":")
+    if kind == "file" and separator and rest:
+        return estimate_job.of_file(*size_of(Path(rest).expanduser()))
+    source = reader(what, settings)
+    with closing(source):
+        return estimate_job.of_live(
+            cast(estimate_job.Counting, source), concurrency=settings.datahub.concurrency, clock=clock()
+        )
+
+
+def datahub_facts(settings: Settings) -> DatahubFacts | None:
+    """What a look at DataHub finds; None when none is named. Raises ConfigError for one that is named wrongly."""
+    datahub = settings.datahub
+    named = credentials.is_named(datahub.url or "", environ=os.environ, home=Path.home())
+    if not named and not datahub.mcp_url:
+        return None
+    missing = tuple(name for name in ("httpx", "mcp") if find_spec(name) is None)
+    if missing:
+        return DatahubFacts(missing=missing)
+    from palimpsest.adapters.datahub import probe
+
+    facts = DatahubFacts(mcp_url=datahub.mcp_url or "")
+    if named:
+        found = _credentials(settings)
+        seen = probe.look(found.url, found.token, timeout=min(_LOOK_SECONDS, datahub.timeout_seconds))
+        facts = replace(
+            facts,
+            url=found.url,
+            has_token=bool(found.token),
+            version=seen.version,
+            actor=seen.actor,
+            problem=seen.problem,
+            refused=seen.refused,
+            hint=seen.hint,
+        )
+    if datahub.mcp_url:
+        return _counted(facts, "datahub-mcp", settings)
+    place, version = probe.server_version(datahub.mcp_command)
+    facts = replace(facts, mcp_command=datahub.mcp_command[0], mcp_place=place, mcp_version=version)
+    return facts if facts.problem or facts.refused else _counted(facts, "datahub-graphql", settings)
+
+
+def _counted(facts: DatahubFacts, source: str, settings: Settings) -> DatahubFacts:
+    counting = reader(source, settings)
+    with closing(counting):
+        try:
+            return replace(facts, entities=cast(estimate_job.Counting, counting).count())
+        except CatalogError as error:
+            return replace(facts, uncounted=error.message, hint=error.hint)
+
+
+def _credentials(settings: Settings, token: SecretStr | None = None) -> Credentials:
+    token = token or settings.datahub.token
     return credentials.find(
         settings.datahub.url or "",
         token.get_secret_value() if token else "",
@@ -110,7 +183,7 @@ def _mcp_reader(settings: Settings) -> CatalogReader:
 
 def _lacks_datahub(error: ImportError) -> ConfigError:
     return ConfigError(
-        f"reading a running DataHub needs more packages: {error.name} is missing",
+        f"a running DataHub needs more packages: {error.name} is missing",
         "install them: pip install 'datahub-palimpsest[datahub]'",
     )
 
@@ -140,18 +213,46 @@ def publish(
     all_datasets: bool = False,
     allow_local: bool = False,
     unchecked: bool = False,
+    force: bool = False,
     dry_run: bool = False,
 ) -> PublishReport:
-    """Publish links to the proposals file of the settings. Raises ConfigError when none is named."""
+    """Publish links to the running DataHub or the proposals file of the settings. Raises ConfigError without either."""
     if not settings.publish.to:
-        raise ConfigError("publish.to is not set", "name the proposals file: palimpsest publish --to links.json")
-    return publish_job.publish(
-        store,
-        ProposalsFile(Path(settings.publish.to).expanduser()),
-        NoPageProbe() if unchecked or dry_run else HttpPageProbe(),
-        public_url=settings.console.public_url,
-        clock=SystemClock(),
-        all_datasets=all_datasets,
-        allow_local=allow_local,
-        dry_run=dry_run,
-    )
+        raise ConfigError(
+            "publish.to is not set",
+            "name the proposals file, or the running DataHub: palimpsest publish --to links.json, or --to datahub",
+        )
+    probe: PageProbe = NoPageProbe() if unchecked or dry_run else HttpPageProbe()
+    public_url, asked = settings.console.public_url, {"all_datasets": all_datasets, "allow_local": allow_local}
+    if settings.publish.to != DATAHUB:
+        writer = ProposalsFile(Path(settings.publish.to).expanduser())
+        return publish_job.publish(
+            store, writer, probe, public_url=public_url, clock=SystemClock(), dry_run=dry_run, **asked
+        )
+    publish_job.check_address(public_url, allow_local=allow_local)
+    with closing(_links(settings)) as links:
+        return publish_job.publish_in_catalog(
+            store, links, probe, public_url=public_url, clock=SystemClock(), force=force, dry_run=dry_run, **asked
+        )
+
+
+def unpublish(
+    settings: Settings, store: Store, urns: Sequence[str] | None, *, dry_run: bool = False
+) -> UnpublishReport:
+    """Take our links away from the running DataHub, from all where we published any if none are named."""
+    if settings.publish.to not in (None, "", DATAHUB):
+        raise ConfigError(
+            f"publish.to is {settings.publish.to}: what was applied from a proposals file is not known here",
+            "to take links away from the running DataHub: palimpsest unpublish --from datahub",
+        )
+    with closing(_links(settings)) as links:
+        return unpublish_job.unpublish(store, links, urns, clock=SystemClock(), dry_run=dry_run)
+
+
+def _links(settings: Settings) -> GmsLinks:
+    try:
+        from palimpsest.adapters.datahub.links import GmsLinks
+    except ImportError as error:
+        raise _lacks_datahub(error) from error
+    found = _credentials(settings, settings.publish.token)
+    return GmsLinks(found.url, found.token, timeout=settings.datahub.timeout_seconds)

@@ -70,6 +70,7 @@ def test_without_anything_every_value_is_the_default(tmp_path: Path) -> None:
         "run.publish": False,
         "run.fail_on": "",
         "publish.to": None,
+        "publish.token": None,
         "console.public_url": None,
         "brief.budget": 2000,
     }

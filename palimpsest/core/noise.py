@@ -20,8 +20,6 @@ DEFAULT_IGNORE = (
     "property:*numFiles",
     "property:*COLUMN_STATS_ACCURATE*",
     "property:*LastAccessTime",
-    "property:catalog_version",
-    "property:dbt_unique_id_hash",
 )
 # Entities that are never observed: dbt's temporary tables, and the dated shards of sharded tables.
 DEFAULT_EXCLUDE = (

@@ -36,6 +36,71 @@ class Check:
     do: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatahubFacts:
+    """What a look at a DataHub found. Texts are empty and numbers None where there is nothing to tell.
+
+    `problem`: it cannot be reached; `refused`: it does not take the token; `uncounted`: why `entities` is None.
+    """
+
+    missing: tuple[str, ...] = ()
+    url: str = ""
+    has_token: bool = False
+    version: str = ""
+    actor: str = ""
+    problem: str = ""
+    refused: str = ""
+    hint: str = ""
+    mcp_url: str = ""
+    mcp_command: str = ""
+    mcp_place: str = ""
+    mcp_version: str = ""
+    entities: int | None = None
+    uncounted: str = ""
+
+
+def check_datahub(facts: DatahubFacts, *, needs_mcp: bool) -> list[Check]:
+    """Everything about the DataHub that is named. `needs_mcp`: the settings read it by its MCP server."""
+    if facts.missing:
+        do = "pip install 'datahub-palimpsest[datahub]'"
+        return [Check(name="DataHub", health=Health.FAIL, found=f"needs {', '.join(facts.missing)}", do=do)]
+    found = [Check(name="extra datahub", health=Health.OK, found="installed")]
+    if facts.problem:
+        found.append(Check(name="DataHub", health=Health.FAIL, found=facts.problem, do=facts.hint))
+    elif facts.url:
+        version = f", version {facts.version}" if facts.version else ""
+        found.append(Check(name="DataHub", health=Health.OK, found=f"{facts.url}{version}"))
+        found.append(_token(facts))
+    if facts.mcp_command:
+        found.append(_mcp_command(facts, needs_mcp))
+    elif facts.mcp_url and not facts.uncounted:
+        found.append(Check(name="MCP server", health=Health.OK, found=facts.mcp_url))
+    if facts.uncounted:
+        found.append(Check(name="entities", health=Health.FAIL, found=facts.uncounted, do=facts.hint))
+    elif facts.entities is not None:
+        found.append(Check(name="entities", health=Health.OK, found=f"{facts.entities:,}"))
+    return found
+
+
+def _token(facts: DatahubFacts) -> Check:
+    if facts.refused:
+        do = facts.hint or "set DATAHUB_GMS_TOKEN to a valid token that may read the catalog"
+        return Check(name="token", health=Health.FAIL, found=facts.refused, do=do)
+    whose = f"of {facts.actor}" if facts.actor else "accepted"
+    if not facts.has_token:
+        return Check(name="token", health=Health.OK, found="none, and none is asked for")
+    return Check(name="token", health=Health.OK, found=whose)
+
+
+def _mcp_command(facts: DatahubFacts, needed: bool) -> Check:
+    if not facts.mcp_place:
+        do = "only scan datahub-mcp needs it: install uv, or name another command in datahub.mcp_command"
+        health = Health.FAIL if needed else Health.WARN
+        return Check(name="MCP server", health=health, found=f"no command {facts.mcp_command}", do=do)
+    version = f", mcp-server-datahub {facts.mcp_version}" if facts.mcp_version else ""
+    return Check(name="MCP server", health=Health.OK, found=f"{facts.mcp_place}{version}")
+
+
 def check_library() -> Check:
     """The SQLite library of this Python."""
     version = sqlite3.sqlite_version

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -40,6 +41,7 @@ class Store:
         self.url = url
         self._patience = patience
         self._ids: Ids | None = None
+        weakref.finalize(self, engine.dispose)  # a store that is let go closes its connections
 
     @property
     def is_missing(self) -> bool:

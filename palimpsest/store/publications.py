@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
 
 
 class Published(NamedTuple):
-    """A link as it was last published."""
+    """A link as it was last published. Without a label: a person took it away, and it stays away."""
 
     url: str
     label: str
@@ -78,8 +78,44 @@ def published(connection: sa.Connection, target: str) -> dict[EntityId, Publishe
 def remember(connection: sa.Connection, target: str, rows: Sequence[dict[str, object]]) -> None:
     """Note what was published, in place of what was."""
     if rows:
+        forget(connection, target, [row["entity_id"] for row in rows])
+        connection.execute(sa.insert(publication), [{"target": target, **row} for row in rows])
+
+
+def urns_published(connection: sa.Connection, target: str) -> dict[str, EntityId]:
+    """The datasets with a publication on a target, by URN, in order."""
+    rows = connection.execute(
+        sa.select(entity.c.urn, entity.c.id)
+        .join(publication, publication.c.entity_id == entity.c.id)
+        .where(publication.c.target == target)
+        .order_by(entity.c.id)
+    )
+    return {row[0]: EntityId(row[1]) for row in rows}
+
+
+def note(
+    connection: sa.Connection,
+    target: str,
+    *,
+    rows: Sequence[dict[str, object]],
+    found_again: Sequence[EntityId],
+    at: Moment,
+) -> None:
+    """Note what was published, and which publications a re-read found as they were."""
+    remember(connection, target, rows)
+    if found_again:
+        statement = (
+            sa.update(publication)
+            .where(publication.c.target == target, publication.c.entity_id == sa.bindparam("of_entity"))
+            .values(reread_at=at)
+        )
+        connection.execute(statement, [{"of_entity": each} for each in found_again])
+
+
+def forget(connection: sa.Connection, target: str, entities: Sequence[object]) -> None:
+    """Note that nothing of ours is published there any more."""
+    if entities:
         gone = sa.delete(publication).where(
             publication.c.target == target, publication.c.entity_id == sa.bindparam("of_entity")
         )
-        connection.execute(gone, [{"of_entity": row["entity_id"]} for row in rows])
-        connection.execute(sa.insert(publication), [{"target": target, **row} for row in rows])
+        connection.execute(gone, [{"of_entity": each} for each in entities])

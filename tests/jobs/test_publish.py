@@ -16,7 +16,7 @@ from palimpsest.adapters.page_probe import NoPageProbe
 from palimpsest.core.errors import CatalogError, ConfigError
 from palimpsest.core.link import url_of
 from palimpsest.core.moment import Moment, parse
-from palimpsest.jobs.publish import LinkChange, PublishReport, publish
+from palimpsest.jobs.publish import LinkChange, LinkFailure, PublishReport, publish
 from palimpsest.jobs.verify import verify
 from palimpsest.store.schema import publication
 from palimpsest.testing import FixedClock, NoProgress
@@ -198,7 +198,11 @@ def test_one_page_is_asked_for(memory: Memory) -> None:
 
 
 def test_a_link_that_is_not_found_again_is_reported_and_verify_counts_it(memory: Memory) -> None:
-    assert published(memory, writer=LosingWriter()).lost == (ORDERS,)
+    report = published(memory, writer=LosingWriter())
+    assert (report.failed, report.lost) == (
+        (LinkFailure(urn=ORDERS, why="not found again after writing"),),
+        (ORDERS,),
+    )
     found = verify(memory.store, clock=FixedClock(parse(TUESDAY)), progress=NoProgress())
     assert [rule.rule for rule in found.rules if rule.broken] == ["R11"]
 

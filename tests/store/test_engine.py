@@ -96,7 +96,7 @@ def test_a_transaction_gives_up_with_one_clear_line(file: Path, capsys: pytest.C
         begun = time.monotonic()
         with pytest.raises(StoreError) as caught:
             store.write(lambda connection: calls.append(1))
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 20
     assert caught.value.message == f"the store is locked by another process: sqlite:///{file}"
     assert caught.value.hint == "wait for it to end, and run again"
     assert calls == []

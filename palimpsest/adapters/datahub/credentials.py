@@ -24,6 +24,11 @@ class Credentials:
     token: str = field(default="", repr=False)
 
 
+def is_named(url: str = "", *, environ: Mapping[str, str], home: Path) -> bool:
+    """Whether any server is named at all."""
+    return bool(url or environ.get("DATAHUB_GMS_URL") or _of_parts(environ) or _in_file(home / FILE_NAME)[0])
+
+
 def find(url: str = "", token: str = "", *, environ: Mapping[str, str], home: Path) -> Credentials:
     """The server and the token. A token in the file belongs to the server in the file. Raises ConfigError."""
     named = url or environ.get("DATAHUB_GMS_URL") or _of_parts(environ)

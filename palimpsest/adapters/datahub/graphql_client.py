@@ -77,8 +77,8 @@ class GraphqlClient:
         """Close the connections."""
         self._http.close()
 
-    def check(self) -> None:
-        """See that a GMS is there and takes the token's bearer for somebody. Raises CatalogError."""
+    def check(self) -> dict[str, Json]:
+        """See that a GMS is there; what it says of itself. Raises CatalogError."""
         response = self._retried(lambda: self._send("GET", "/config"))
         try:
             config = loads(response.content)
@@ -89,6 +89,7 @@ class GraphqlClient:
                 f"{self.url} is no DataHub GMS: its /config says nothing of the kind",
                 "name the GMS: https://HOST:8080, or https://HOST/api/gms behind the frontend",
             )
+        return config
 
     def ask(self, query: str, variables: dict[str, Json], *, attempts: int | None = None) -> Answer:
         """The answer to a question, after so many attempts at most.

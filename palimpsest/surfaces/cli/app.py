@@ -42,7 +42,11 @@ COMMANDS = {
     ),
     "publish": (
         "palimpsest.surfaces.cli.publish:publish",
-        "Write links to the memory's pages into a proposals file.",
+        "Write links to the memory's pages into DataHub.",
+    ),
+    "unpublish": (
+        "palimpsest.surfaces.cli.unpublish:unpublish",
+        "Take our links away from DataHub, and nothing else.",
     ),
     "show": ("palimpsest.surfaces.cli.show:show", "Show everything that is held about one entity."),
     "brief": ("palimpsest.surfaces.cli.brief:brief", "Tell an agent what to know of entities, in a token budget."),

@@ -60,7 +60,12 @@ def _settings(context: Context) -> list[Check]:
         return [Check(name="settings", health=Health.FAIL, found=error.message, do=error.hint)]
     files = sorted({origin.name for origin in loaded.origins.values() if origin.kind.value.endswith("file")})
     found = ", ".join(files) if files else "defaults, no file"
-    return [Check(name="settings", health=Health.OK, found=found), *_store(context), _public_url(loaded)]
+    return [
+        Check(name="settings", health=Health.OK, found=found),
+        *_store(context),
+        _public_url(loaded),
+        *_datahub(loaded),
+    ]
 
 
 def _store(context: Context) -> list[Check]:
@@ -90,3 +95,24 @@ def _public_url(loaded: Loaded) -> Check:
         do = "publishing needs it: the address under which people reach the console"
         return Check(name="console.public_url", health=Health.WARN, found="not set", do=do)
     return Check(name="console.public_url", health=Health.OK, found=url)
+
+
+def _datahub(loaded: Loaded) -> list[Check]:
+    """The DataHub that the settings, the environment or ~/.datahubenv name, and what to read it with."""
+    from palimpsest import wiring
+    from palimpsest.jobs.estimate import recommended
+    from palimpsest.queries import health
+    from palimpsest.queries.health import Check, Health
+
+    settings = loaded.settings
+    try:
+        facts = wiring.datahub_facts(settings)
+    except ConfigError as error:
+        return [Check(name="DataHub", health=Health.FAIL, found=error.message, do=error.hint)]
+    if facts is None:
+        return [Check(name="DataHub", health=Health.OK, found="not named")]
+    checks = health.check_datahub(facts, needs_mcp=settings.run.source == "datahub-mcp")
+    if facts.entities is not None and facts.url:
+        source, why = recommended(facts.entities, concurrency=settings.datahub.concurrency)
+        checks.append(Check(name="source", health=Health.OK, found=f"scan {source}: {why}"))
+    return checks

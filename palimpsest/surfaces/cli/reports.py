@@ -8,9 +8,11 @@ from palimpsest.core.errors import UsageError
 from palimpsest.surfaces.cli import output
 
 if TYPE_CHECKING:
+    from palimpsest.core.link_list import ShownLink
     from palimpsest.jobs.consolidate import ConsolidateReport
     from palimpsest.jobs.publish import PublishReport
     from palimpsest.jobs.scan import ScanReport
+    from palimpsest.jobs.unpublish import UnpublishReport
     from palimpsest.jobs.verify import VerifyReport
 
 GATES = ("", "change", "breaking")
@@ -128,11 +130,40 @@ def verify_lines(report: VerifyReport) -> list[str]:
 
 
 def publish_lines(report: PublishReport) -> list[str]:
-    """What was published."""
+    """What was published; for a dry run in a running catalog, the lists before and after."""
     verb = "would be written" if report.dry_run else "written"
-    lines = [f"{report.target}: {len(report.changes)} links {verb}, {report.unchanged} unchanged"]
+    restored = sum(change.restored for change in report.changes)
+    told = [f"{len(report.changes)} links {verb}", f"{report.unchanged} unchanged"]
+    told += [f"{restored} of them restored"] if restored else []
+    told += [f"{len(report.kept_deleted)} kept deleted"] if report.kept_deleted else []
+    told += [f"{len(report.failed)} failed"] if report.failed else []
+    lines = [f"{report.target}: {', '.join(told)}"]
     for change in report.changes:
-        before = f" (was: {change.before})" if change.before else ""
-        lines.append(f"  {change.urn}: {change.label}{before}")
-    lines += [f"not found again after writing: {urn}" for urn in report.lost]
+        before = f" (was: {change.before})" if change.before and change.before != change.label else ""
+        restoring = " (restored)" if change.restored else ""
+        lines.append(f"  {change.urn}: {change.label}{before}{restoring}")
+        if report.dry_run:
+            lines += _list_lines(change.list_before, change.list_after)
+    lines += [f"  {urn}: deleted by a person, and kept so (--force puts it back)" for urn in report.kept_deleted]
+    lines += [f"note: {note}" for note in report.notes]
+    lines += [f"failed: {failure.urn}: {failure.why}" for failure in report.failed]
     return lines
+
+
+def unpublish_lines(report: UnpublishReport) -> list[str]:
+    """What was taken away."""
+    verb = "would be taken away" if report.dry_run else "taken away"
+    lines = [f"{report.target}: {len(report.removed)} links {verb}, {report.unchanged} datasets had none"]
+    for removal in report.removed:
+        lines.append(f"  {removal.urn}")
+        if report.dry_run:
+            lines += _list_lines(removal.list_before, removal.list_after)
+    lines += [f"note: {note}" for note in report.notes]
+    lines += [f"failed: {failure.urn}: {failure.why}" for failure in report.failed]
+    return lines
+
+
+def _list_lines(before: tuple[ShownLink, ...], after: tuple[ShownLink, ...]) -> list[str]:
+    """A list of links as it is and as it would be, one link a line."""
+    lines = [f"    {'-' if link not in after else ' '} {link.label}  {link.url}" for link in before]
+    return lines + [f"    + {link.label}  {link.url}" for link in after if link not in before]

@@ -13,6 +13,7 @@ from palimpsest.surfaces.cli.diagnostics import ExitCode
 
 if TYPE_CHECKING:
     from palimpsest.config import Settings
+    from palimpsest.jobs.estimate import Estimate
     from palimpsest.jobs.scan import ScanRequest
 
 
@@ -43,6 +44,9 @@ def scan(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Read only so many entities; such a reading ends nothing.")
     ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Tell what a first scan takes; read and write nothing.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
     accept_mass_change: Annotated[
         str | None, typer.Option(metavar="RUN", help="Go on with what this stopped run found.")
@@ -66,6 +70,13 @@ def scan(
         }
     )
     reports.check_gate(fail_on)
+    if estimate:
+        estimated = wiring.estimate(what, cli.settings)
+        if as_json:
+            output.emit_json("estimate", estimated)
+        else:
+            output.emit_text(estimate_lines(estimated))
+        return ExitCode.OK
     reader = wiring.reader(what, cli.settings, complete=complete)
     asked = request(
         cli.settings, source or reader.kind, at=at, limit=limit, dry_run=dry_run, accept_mass_change=accept_mass_change
@@ -82,6 +93,21 @@ def scan(
     elif not cli.quiet or report.records_failed:
         output.emit_text(reports.scan_lines(report))
     return ExitCode.GATE if reports.is_tripped(report, fail_on) else ExitCode.OK
+
+
+def estimate_lines(found: Estimate) -> list[str]:
+    """What a first scan takes."""
+    rows = []
+    if found.entities is not None:
+        rows.append(("entities", f"{found.entities:,}"))
+    if found.records is not None:
+        rows.append(("records", f"about {found.records:,}"))
+    if found.requests is not None:
+        rows.append(("requests", f"about {found.requests:,} to DataHub, each entity taken for a dataset"))
+    at = "" if found.answer_seconds is None else f" where DataHub needs {found.answer_seconds:.1f} s for an answer"
+    rows.append(("minutes", f"{found.minutes:.1f}{at}"))
+    rows.append(("MB", f"{found.read_mb:,.1f} to read, {found.store_mb:,.1f} of store after it"))
+    return output.table(rows)
 
 
 def request(

@@ -9,8 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import stamina
 
+from palimpsest.core.link import url_of
 from palimpsest.surfaces.cli.app import main
+from palimpsest.testing.gms import READER_TOKEN, GmsDouble
 from tests.building import Memory, dataset, mcp, owners
 
 ORDERS = dataset("shop.orders")
@@ -113,3 +116,111 @@ def test_a_file_that_is_not_ours_is_refused(
     (memory.folder / "links.json").write_text(json.dumps([mcp(ORDERS, "ownership", owners("x"))]))
     assert publish(memory, "--unchecked") == 2
     assert capsys.readouterr().err.startswith("error: links.json is no proposals file of ours")
+
+
+# --- in a running DataHub ---------------------------------------------------------------------------------------------
+
+ASPECT = "institutionalMemory"
+WIKI = {"url": "https://wiki.example.org", "description": "Wiki", "createStamp": {"time": 1, "actor": "a"}}
+
+
+@pytest.fixture
+def gms(monkeypatch: pytest.MonkeyPatch) -> Iterator[GmsDouble]:
+    """A running DataHub, named as its own command line finds it; the token there may only read."""
+    with GmsDouble.serving() as double:
+        double.store.put(ORDERS, ASPECT, {"elements": [WIKI]})
+        monkeypatch.setenv("DATAHUB_GMS_URL", double.url)
+        monkeypatch.setenv("DATAHUB_GMS_TOKEN", READER_TOKEN)
+        monkeypatch.setenv("PALIMPSEST_CONSOLE__PUBLIC_URL", "https://memory.example.org")
+        monkeypatch.setenv("PALIMPSEST_PUBLISH__TO", "datahub")
+        yield double
+
+
+def run(memory: Memory, *arguments: str) -> int:
+    """Run a command on the memory."""
+    return main(["--store", memory.url, *arguments])
+
+
+def test_publishing_to_datahub_takes_its_own_token_and_shows_none(
+    memory: Memory, gms: GmsDouble, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TOKEN", gms.token)
+    assert run(memory, "publish", "--unchecked") == 0
+    said = capsys.readouterr()
+    assert said.out == f"datahub:{gms.url}: 1 links written, 0 unchanged\n  {ORDERS}: {LABEL}\n"
+    assert run(memory, "-q", "publish", "--unchecked") == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(memory, "config", "show") == 0
+    assert run(memory, "unpublish", "--all", "--json") == 0
+    assert gms.token not in said.out + said.err + "".join(capsys.readouterr())
+    assert gms.store.value(ORDERS, ASPECT) == {"elements": [WIKI]}
+
+
+def test_a_token_that_may_not_write_is_a_failure_that_says_so(
+    memory: Memory, gms: GmsDouble, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(memory, "publish", "--unchecked") == 1
+    out = capsys.readouterr().out
+    assert f"failed: {ORDERS}: the token may not do this (403): set publish.token" in out
+    assert READER_TOKEN not in out
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TOKEN", "no-such-token")
+    assert run(memory, "publish", "--unchecked") == 3
+    assert "no-such-token" not in "".join(capsys.readouterr())
+
+
+def test_a_dry_run_shows_the_list_before_and_after(
+    memory: Memory, gms: GmsDouble, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(memory, "publish", "--dry-run") == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[2:] == [
+        "      Wiki  https://wiki.example.org",
+        f"    + {LABEL}  {url_of('https://memory.example.org', memory.store.ids.entity(ORDERS))}",
+    ]
+    assert gms.writes == []
+
+
+def test_a_datahub_that_is_away_or_not_named(
+    memory: Memory, gms: GmsDouble, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATAHUB_GMS_URL", "http://127.0.0.1:1")
+    with stamina.set_testing(True, attempts=1):
+        assert run(memory, "publish", "--unchecked") == 3
+    assert "gives no answer" in capsys.readouterr().err
+    monkeypatch.delenv("DATAHUB_GMS_URL")
+    assert run(memory, "publish", "--unchecked") == 2
+    assert capsys.readouterr().err.startswith("error: no DataHub is named")
+    monkeypatch.delenv("PALIMPSEST_CONSOLE__PUBLIC_URL")
+    assert run(memory, "publish", "--unchecked") == 2
+    assert capsys.readouterr().err.startswith("error: console.public_url is not set")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "name datasets, or take --all"),
+        (["--all", ORDERS], "name datasets, or take --all"),
+        (["urn:li:tag:x"], "'urn:li:tag:x' is no dataset"),
+        (["--all", "--from", "links.json"], "publish.to is links.json: what was applied from a proposals file"),
+    ],
+)
+def test_what_cannot_be_unpublished_is_said(
+    memory: Memory, gms: GmsDouble, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert run(memory, "unpublish", *arguments) == 2
+    assert capsys.readouterr().err.startswith(f"error: {said}")
+    assert gms.requests == []
+
+
+def test_unpublish_shows_what_it_would_do(memory: Memory, gms: GmsDouble, capsys: pytest.CaptureFixture[str]) -> None:
+    url = url_of("https://memory.example.org", memory.store.ids.entity(ORDERS))
+    ours = WIKI | {"url": url, "description": "Agent memory"}
+    gms.store.put(ORDERS, ASPECT, {"elements": [ours, WIKI]})
+    assert run(memory, "unpublish", ORDERS, "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"datahub:{gms.url}: 1 links would be taken away, 0 datasets had none",
+        f"  {ORDERS}",
+        f"    - Agent memory  {url}",
+        "      Wiki  https://wiki.example.org",
+    ]
+    assert gms.writes == []
