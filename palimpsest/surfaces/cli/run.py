@@ -80,4 +80,6 @@ def run(
         raise unpublished
     if failed:
         return ExitCode.FAILED
-    return ExitCode.GATE if reports.is_tripped(report.scan, settings.run.fail_on) else ExitCode.OK
+    if reports.is_tripped(report.scan, settings.run.fail_on):
+        return ExitCode.GATE
+    return ExitCode.FAILED if report.scan.records_failed else ExitCode.OK

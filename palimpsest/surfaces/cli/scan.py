@@ -92,7 +92,9 @@ def scan(
         output.emit_json("scan", report)
     elif not cli.quiet or report.records_failed:
         output.emit_text(reports.scan_lines(report))
-    return ExitCode.GATE if reports.is_tripped(report, fail_on) else ExitCode.OK
+    if reports.is_tripped(report, fail_on):
+        return ExitCode.GATE
+    return ExitCode.FAILED if report.records_failed else ExitCode.OK
 
 
 def estimate_lines(found: Estimate) -> list[str]:

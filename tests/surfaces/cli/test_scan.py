@@ -76,7 +76,7 @@ def test_what_is_no_memory_and_what_cannot_be_read_is_counted_and_named(scan: Sc
         {"a": 1},
     ]
     code, out, err = scan([*MONDAY[2:], *odd], "--at", "2026-03-02")
-    assert (code, err) == (0, [])
+    assert (code, err) == (1, [])  # it ran, but something failed
     assert out[2:] == [
         "2 of 5 records are no memory: time series: datasetProfile (1), unknown aspect: weather (1)",
         "2 records could not be read, nothing ended because of them:",
@@ -130,7 +130,7 @@ def test_hostile_names_reach_no_terminal_and_break_no_document(scan: Scan) -> No
         {"entityUrn": "\x1b]0;x", "aspectName": "status", "aspect": {"json": {}}},
     ]
     code, out, err = scan([*MONDAY, *hostile], "--at", "2026-03-02")
-    assert (code, err) == (0, [])
+    assert (code, err) == (1, [])
     assert not any(character in "".join(out) for character in "\x1b\u202e\ud800")
     code, (line,), err = scan([*MONDAY, *hostile], "--at", "2026-03-02", "--json")
     assert json.loads(line)["data"]["records_failed"] == 1
