@@ -18,6 +18,7 @@ from palimpsest.core.jsontext import loads
 from palimpsest.core.lineage import LINEAGE_ASPECTS, upstreams_named
 from palimpsest.core.moment import Moment
 from palimpsest.core.reconcile import Closed, Opened, Verdict, VerdictKind, reconcile
+from palimpsest.jobs.leased import released_on_failure
 from palimpsest.ports import Clock, Progress
 from palimpsest.store import pending, readings, runs, versions
 from palimpsest.store.engine import Connection, Store
@@ -54,12 +55,8 @@ def consolidate(
     if dry_run or not waiting:
         return _Consolidation(store, clock, progress, holder, None).run(dry_run=dry_run)
     lease = runs.acquire(store, job="consolidate", source_name=None, rules=RULES, now=clock.now(), holder=holder)
-    try:
+    with released_on_failure(store, lease, clock):
         report = consolidate_under(store, clock=clock, progress=progress, lease=lease)
-    except BaseException as error:
-        counts = {"failure": str(error) or type(error).__name__}
-        runs.release_quietly(store, lease, now=clock.now(), counts=counts)
-        raise
     runs.release(store, lease, state="done", now=clock.now(), counts=counts_of(report))
     return report
 

@@ -9,7 +9,8 @@ from palimpsest.jobs import consolidate as consolidate_job
 from palimpsest.jobs import scan as scan_job
 from palimpsest.jobs import verify as verify_job
 from palimpsest.jobs.consolidate import ConsolidateReport
-from palimpsest.jobs.scan import ScanReport, ScanRequest, released_on_failure
+from palimpsest.jobs.leased import released_on_failure
+from palimpsest.jobs.scan import ScanReport, ScanRequest
 from palimpsest.jobs.verify import VerifyReport
 from palimpsest.ports import CatalogReader, Clock, Progress
 from palimpsest.store import runs

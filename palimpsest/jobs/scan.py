@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from palimpsest.core.aspects import RULES
-from palimpsest.core.errors import LeaseHeldError, MassChangeError
 from palimpsest.core.moment import Moment
+from palimpsest.jobs.leased import released_on_failure
 from palimpsest.jobs.scanning import guard
 from palimpsest.jobs.scanning.planning import Planner
 from palimpsest.jobs.scanning.reading import Read, confirm, read_into, time_of
@@ -95,26 +95,6 @@ def scan_under(
     work = _Scan(store, reader, request, clock, progress, lease)
     report = work.run()
     return report, work.run_values(report.written)
-
-
-class released_on_failure:
-    """Ends a run as failed, or stopped, when the block raises."""
-
-    def __init__(self, store: Store, lease: Lease, clock: Clock) -> None:
-        self._store, self._lease, self._clock = store, lease, clock
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None or isinstance(error, LeaseHeldError):
-            return
-        stopped = isinstance(error, MassChangeError)
-        counts: dict[str, object] = {"failure": str(error) or type(error).__name__}
-        if isinstance(error, MassChangeError):
-            counts["ending"] = error.ending
-        state = "stopped" if stopped else "failed"
-        runs.release_quietly(self._store, self._lease, state=state, now=self._clock.now(), counts=counts)
 
 
 def counts_of(report: ScanReport) -> dict[str, object]:
