@@ -158,7 +158,7 @@ def _sqlite_engine(url: sa.URL, *, writing: bool, patience: float) -> sa.Engine:
     def on_connect(connection: sqlite3.Connection, record: object) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.execute("PRAGMA cache_size = -32000")
+        cursor.execute("PRAGMA cache_size = -16000")
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.execute("PRAGMA temp_store = MEMORY")
         cursor.close()

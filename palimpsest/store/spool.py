@@ -132,7 +132,7 @@ class Spool:
         self._held = _HeldDigests()
         self._has_changed = False
         self._seeing: list[tuple[bytes, str]] = []
-        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000"):
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -8000"):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.executescript(_SCHEMA)
         self._db.execute("BEGIN")

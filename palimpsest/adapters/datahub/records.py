@@ -18,7 +18,7 @@ from typing import IO
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.errors import CatalogError, UsageError
 
-_WINDOW = 1 << 18
+_WINDOW = 1 << 16
 _BLANK = " \t\r\n"
 _NUMBER_TAIL = re.compile(r"[0-9.eE+-]*")
 
