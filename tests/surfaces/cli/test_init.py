@@ -77,7 +77,8 @@ def test_every_line_of_the_file_is_valid_when_its_comment_sign_is_taken_away(fol
 
 def test_every_example_is_a_valid_value() -> None:
     for key in config.all_keys():
-        config.load(overrides={key.name: key.example})
+        origin = config.load(overrides={key.name: key.example}).origins[key.name]
+        assert str(origin) == ("flag" if key.example is not None else "default"), key.name
 
 
 def test_a_file_that_is_there_is_kept_unless_forced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
