@@ -56,8 +56,8 @@ wheel: $(STAMP)  ## build the source distribution, and the wheel from it, into d
 lock: $(STAMP)  ## pin the requirements anew, with hashes
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
-	for name in runtime dev; do \
-	  group=; test $$name = runtime || group="--group $$name --constraint requirements/runtime.txt"; \
+	for name in dev runtime; do \
+	  group="--group dev"; test $$name = dev || group="--constraint requirements/dev.txt"; \
 	  build/lock/bin/uv pip compile pyproject.toml $$group --output-file requirements/$$name.txt --upgrade --quiet \
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-config \
 	    --custom-compile-command "make lock" || exit 1; \

@@ -8,7 +8,8 @@ memory.consolidate()
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from palimpsest.adapters.datahub.file import FileReader
 from palimpsest.core.moment import Moment, parse
 from palimpsest.core.noise import Scope
 from palimpsest.jobs.consolidate import ConsolidateReport, consolidate
+from palimpsest.jobs.index import IndexReport, index
 from palimpsest.jobs.scan import ScanReport, ScanRequest, scan
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
@@ -117,12 +119,33 @@ def stamp(at: str, by: str) -> Record:
     return {"time": int(parse(at)) if at else 0, "actor": f"urn:li:corpuser:{by or 'unknown'}"}
 
 
+def place(folder: Path, name: str) -> str:
+    """The address of the store of that name in a folder: a file, or a database while `placed` says so."""
+    return _places[-1](folder, name) if _places else f"sqlite:///{folder / name}"
+
+
+_places: list[Callable[[Path, str], str]] = []
+
+
+@contextmanager
+def placed(where: Callable[[Path, str], str]) -> Iterator[None]:
+    """Memories that are made in the block live where this says."""
+    _places.append(where)
+    try:
+        yield
+    finally:
+        _places.remove(where)
+
+
 class Memory:
-    """A store in a folder, and the jobs on it. Its clock stands at the last scan, a second later at each job."""
+    """A store in a folder, and the jobs on it. Its clock stands at the last scan, a second later at each job.
+
+    Where a test runs on every dialect, the store is a database of a server instead: see `place`.
+    """
 
     def __init__(self, folder: Path, *, name: str = "memory.db") -> None:
         self.folder = folder
-        self.url = f"sqlite:///{folder / name}"
+        self.url = place(folder, name)
         self.store: Store = open_store(self.url)
         self.clock = FixedClock(parse("2026-03-01T00:00:00Z"), step=0)
         migrate.upgrade(self.store, now=self.clock.now(), secret=SECRET)
@@ -161,6 +184,10 @@ class Memory:
         if at is not None:
             self.now(at)
         return consolidate(self.store, clock=self._tick(), progress=NoProgress(), holder="test:1:")
+
+    def index(self) -> IndexReport:
+        """Bring what is searched up to date."""
+        return index(self.store, clock=self._tick(), progress=NoProgress())
 
     def remember(self, records: Sequence[Record] | Path, *, at: str, **asked: Any) -> ScanReport:
         """Scan and consolidate."""

@@ -5,12 +5,16 @@ A test that lacks what it needs is skipped on a developer's machine, with the re
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import building, servers
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -35,6 +39,38 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: not run, and CI runs every test: {reason}"
     return report
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that uses the fixture `dialect` runs once on each."""
+    for fixture, names in (("dialect", servers.DIALECTS), ("server", servers.SERVERS)):
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, names, indirect=True)
+
+
+@pytest.fixture
+def dialect(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where the memories of this test live: the name of a kind of database. One with it runs on every kind."""
+    name: str = request.param
+    if name == "sqlite":
+        yield name
+        return
+    with ExitStack() as stack:
+        try:
+            where = stack.enter_context(servers.places(name))
+        except servers.MissingServer as error:
+            pytest.skip(str(error))
+        stack.enter_context(building.placed(where))
+        yield name
+        gc.collect()  # stores that the test let go close their connections
+
+
+server = dialect  # the same, for what an embedded store cannot meet
+
+
+def pytest_sessionfinish() -> None:
+    """No server outlives the tests."""
+    servers.end_all()
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Id
+from palimpsest.store.types import Id, Text
 
 revision = "0006"
 down_revision = "0005"
@@ -18,11 +18,11 @@ def upgrade() -> None:
     op.create_table(
         "entity",
         sa.Column("id", Id(), nullable=False),
-        sa.Column("urn", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("platform", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("holder", sa.Text(), nullable=True),
+        sa.Column("urn", Text, nullable=False),
+        sa.Column("kind", Text, nullable=False),
+        sa.Column("platform", Text, nullable=False),
+        sa.Column("name", Text, nullable=False),
+        sa.Column("holder", Text, nullable=True),
         sa.Column("held_until", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_entity")),
         sa.UniqueConstraint("urn", name=op.f("uq_entity_urn")),

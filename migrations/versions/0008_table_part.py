@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Bytes, Id
+from palimpsest.store.types import Bytes, Id, Text
 
 revision = "0008"
 down_revision = "0007"
@@ -18,8 +18,8 @@ def upgrade() -> None:
     op.create_table(
         "part",
         sa.Column("entity_id", Id(), nullable=False),
-        sa.Column("source", sa.Text(), nullable=False),
-        sa.Column("part", sa.Text(), nullable=False),
+        sa.Column("source", Text, nullable=False),
+        sa.Column("part", Text, nullable=False),
         sa.Column("digest", Bytes(), nullable=False),
         sa.Column("ordinal", sa.Integer(), nullable=False),
         sa.Column("cells", sa.Integer(), nullable=False),

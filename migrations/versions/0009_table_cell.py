@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Bytes, Id
+from palimpsest.store.types import Bytes, Id, Text
 
 revision = "0009"
 down_revision = "0008"
@@ -19,11 +19,11 @@ def upgrade() -> None:
         "cell",
         sa.Column("id", Id(), nullable=False),
         sa.Column("entity_id", Id(), nullable=False),
-        sa.Column("source", sa.Text(), nullable=False),
-        sa.Column("observer", sa.Text(), nullable=False),
-        sa.Column("aspect", sa.Text(), nullable=False),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("part", sa.Text(), nullable=False),
+        sa.Column("source", Text, nullable=False),
+        sa.Column("observer", Text, nullable=False),
+        sa.Column("aspect", Text, nullable=False),
+        sa.Column("key", Text, nullable=False),
+        sa.Column("part", Text, nullable=False),
         sa.Column("belief_id", Id(), nullable=False),
         sa.Column("digest", Bytes(), nullable=False),
         sa.Column("last", sa.Integer(), nullable=False),

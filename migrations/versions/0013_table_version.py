@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Id
+from palimpsest.store.types import Id, Text
 
 revision = "0013"
 down_revision = "0012"
@@ -19,7 +19,7 @@ def upgrade() -> None:
         "version",
         sa.Column("belief_id", Id(), nullable=False),
         sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("state", Text, nullable=False),
         sa.Column("cell_id", Id(), nullable=False),
         sa.Column("episode", sa.Integer(), nullable=False),
         sa.Column("valid_from", sa.BigInteger(), nullable=False),
@@ -28,11 +28,11 @@ def upgrade() -> None:
         sa.Column("recorded_at", sa.BigInteger(), nullable=False),
         sa.Column("closed_at", sa.BigInteger(), nullable=True),
         sa.Column("run_id", Id(), nullable=False),
-        sa.Column("judge", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("judge", Text, nullable=False),
+        sa.Column("reason", Text, nullable=False),
         sa.Column("reverts_to", sa.Integer(), nullable=True),
         sa.Column("successor", sa.Integer(), nullable=True),
-        sa.Column("ended_reason", sa.Text(), nullable=True),
+        sa.Column("ended_reason", Text, nullable=True),
         sa.CheckConstraint(
             "state <> 'current' OR (valid_to IS NULL AND closed_at IS NULL)", name=op.f("ck_version_current_open")
         ),

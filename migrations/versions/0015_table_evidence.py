@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Id
+from palimpsest.store.types import Id, Text
 
 revision = "0015"
 down_revision = "0014"
@@ -21,7 +21,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("cell_id", Id(), nullable=False),
         sa.Column("episode", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("role", Text, nullable=False),
         sa.CheckConstraint("role IN ('bears_out', 'ended')", name=op.f("ck_evidence_role_known")),
         sa.ForeignKeyConstraint(
             ["belief_id", "number"], ["version.belief_id", "version.number"], name=op.f("fk_evidence_belief_id_version")

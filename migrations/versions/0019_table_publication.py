@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from palimpsest.store.types import Id
+from palimpsest.store.types import Id, Text
 
 revision = "0019"
 down_revision = "0018"
@@ -17,10 +17,10 @@ def upgrade() -> None:
     """Table publication."""
     op.create_table(
         "publication",
-        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("target", Text, nullable=False),
         sa.Column("entity_id", Id(), nullable=False),
-        sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("label", sa.Text(), nullable=False),
+        sa.Column("url", Text, nullable=False),
+        sa.Column("label", Text, nullable=False),
         sa.Column("revisions", sa.Integer(), nullable=False),
         sa.Column("published_at", sa.BigInteger(), nullable=False),
         sa.Column("reread_at", sa.BigInteger(), nullable=True),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from palimpsest.core.ids import EntityId, Ids
 from palimpsest.core.jsontext import loads
-from palimpsest.core.lineage import LINEAGE_ASPECTS, upstreams_named
+from palimpsest.core.lineage import LINEAGE_ASPECTS, in_edge, upstreams_named
 from palimpsest.core.paths import simple_path
 from palimpsest.queries.held import EXISTENCE, Presence, When
 from palimpsest.store import answers
@@ -87,7 +87,7 @@ class Downstream:
         while frontier:
             node, path = frontier.pop()
             for edge in self._below.get(node, []):
-                if path and _folded(edge.column) != path:
+                if path and _folded(edge.column) != in_edge(path):
                     continue
                 if path and not edge.downstream_column:
                     continue

@@ -5,16 +5,14 @@ Statements only; nothing here writes.
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from palimpsest.core.errors import StoreError
 from palimpsest.core.ids import CellId, RunId
 from palimpsest.core.moment import Moment
+from palimpsest.store.dialects.dialect import Facts
 from palimpsest.store.engine import Store
 from palimpsest.store.schema import cell, entity, episode, metadata, run, source
 
@@ -123,7 +121,7 @@ def noisiest(connection: sa.Connection, most: int, source_name: str | None) -> l
             sa.func.count(sa.distinct(episode.c.run_id)).label("runs"),
             sa.func.max(episode.c.observed_at).label("newest"),
         )
-        .where(sa.not_(episode.c.baseline), episode.c.number > 1)
+        .where(sa.not_(episode.c.baseline), episode.c.kind != "first")
         .group_by(episode.c.cell_id)
         .subquery("counted")
     )
@@ -148,48 +146,19 @@ def noisiest(connection: sa.Connection, most: int, source_name: str | None) -> l
 
 def bytes_on_disk(store: Store) -> int | None:
     """The size of the database with what goes with it; None where the database does not tell."""
-    path = file_of(store)
-    if path is not None:
-        names = (path, Path(f"{path}-wal"), Path(f"{path}-shm"))
-        return sum(name.stat().st_size for name in names if name.exists())
-    try:
-        size = store.read(lambda c: c.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))))
-    except StoreError:  # CockroachDB has no such function
-        return None
-    return int(size) if size is not None else None
+    return store.read(store.dialect.bytes_used)
 
 
 def file_of(store: Store) -> Path | None:
     """The file of an embedded store, None for a server."""
-    if store.engine.dialect.name != "sqlite" or not store.url.database:
-        return None
-    return Path(store.url.database.removeprefix("file:").partition("?")[0]).expanduser()
+    return store.dialect.file_of(store.url)
 
 
-class EngineFacts(NamedTuple):
-    """What the database at hand is and can; None where the question makes no sense."""
-
-    name: str
-    version: str
-    journal_mode: str | None
-    full_text: bool | None
-
-
-def engine_facts(store: Store) -> EngineFacts:
+def engine_facts(store: Store) -> Facts:
     """What the database is and can."""
-    if store.engine.dialect.name != "sqlite":
-        version = str(store.read(lambda connection: connection.scalar(sa.text("SELECT version()"))) or "")
-        return EngineFacts(store.engine.dialect.name, version.partition(" (")[0], None, None)
-    mode = store.read(lambda connection: connection.scalar(sa.text("PRAGMA journal_mode")))
-    options = store.read(
-        lambda connection: {row[0] for row in connection.execute(sa.text("PRAGMA compile_options")).all()}
-    )
-    return EngineFacts("sqlite", sqlite3.sqlite_version, str(mode), "ENABLE_FTS5" in options)
+    return store.read(store.dialect.facts)
 
 
 def may_write(store: Store) -> bool | None:
     """Whether the file of an embedded store and its folder can be written; None for a server."""
-    path = file_of(store)
-    if path is None:
-        return None
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return store.dialect.may_write(store.url)

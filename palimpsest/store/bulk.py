@@ -10,6 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from palimpsest.store.dialects.dialect import Dialect
+
 Row = tuple[object, ...]
 
 
@@ -18,6 +20,8 @@ def execute_many(
 ) -> None:
     """Run an insert or update for each row; `names` are the columns, or bound parameters, that a row gives in order."""
     if not rows:
+        return
+    if isinstance(statement, sa.Insert) and _copied(connection, statement, names, rows):
         return
     compiled: Any = statement.compile(dialect=connection.dialect, column_keys=list(names))  # type: ignore[attr-defined]
     converters = [
@@ -32,6 +36,12 @@ def execute_many(
     if order != list(range(len(names))):
         rows = [tuple(row[position] for position in order) for row in rows]
     connection.exec_driver_sql(str(compiled), list(rows))
+
+
+def _copied(connection: sa.Connection, statement: sa.Insert, names: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether the database took the rows by a way of its own that is quicker than any statement."""
+    dialect = connection.info.get("dialect")
+    return isinstance(dialect, Dialect) and dialect.copied(connection, statement.table, names, rows)  # type: ignore[arg-type]
 
 
 def _converted(row: Row, converters: Sequence[tuple[int, Any]]) -> Row:

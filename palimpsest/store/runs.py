@@ -18,6 +18,7 @@ from palimpsest.store.engine import Store
 from palimpsest.store.schema import episode, run, source
 
 STALE_AFTER_MS = 5 * 60 * 1000
+LOST_COUNTS = '{"failure":"lost"}'  # what a run counts whose process was gone before it ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +131,7 @@ def _is_lost(holder: str, beat_at: Moment, now: Moment) -> bool:
 
 
 def _end(connection: sa.Connection, lost: Sequence[bytes], now: Moment) -> None:
-    values = {"state": "failed", "ended_at": now, "counts": '{"failure":"lost"}'}
+    values = {"state": "failed", "ended_at": now, "counts": LOST_COUNTS}
     connection.execute(sa.update(run).where(run.c.id.in_(lost), run.c.state == "running").values(values))
 
 

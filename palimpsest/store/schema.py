@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from palimpsest.store.types import Bytes, Id, Milliseconds
+from palimpsest.store.search_types import Number, Terms
+from palimpsest.store.types import Bytes, Id, Milliseconds, Text
+from palimpsest.store.vector_types import Vec
 
 metadata = sa.MetaData(
     naming_convention={
@@ -39,9 +41,9 @@ store = sa.Table(
 source = sa.Table(
     "source",
     metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("name", Text, primary_key=True),
+    sa.Column("kind", Text, nullable=False),
+    sa.Column("origin", Text, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -50,21 +52,21 @@ run = sa.Table(
     "run",
     metadata,
     sa.Column("id", Id, primary_key=True),
-    sa.Column("job", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=True),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("holder", sa.Text, nullable=False),
+    sa.Column("job", Text, nullable=False),
+    sa.Column("source", Text, nullable=True),
+    sa.Column("state", Text, nullable=False),
+    sa.Column("holder", Text, nullable=False),
     sa.Column("beat_at", Milliseconds, nullable=False),
     sa.Column("started_at", Milliseconds, nullable=False),
     sa.Column("ended_at", Milliseconds, nullable=True),
     sa.Column("read_at", Milliseconds, nullable=True),
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
-    sa.Column("rules", sa.Text, nullable=False),
-    sa.Column("scope", sa.Text, nullable=True),
+    sa.Column("rules", Text, nullable=False),
+    sa.Column("scope", Text, nullable=True),
     sa.Column("coverage", Bytes, nullable=True),
     sa.Column("written", sa.Integer, nullable=False, default=0),
     sa.Column("founded", sa.Integer, nullable=False, default=0),
-    sa.Column("counts", sa.Text, nullable=True),
+    sa.Column("counts", Text, nullable=True),
     _one_of("state", "running", "done", "failed", "stopped"),
     sa.Index(
         "uq_run_lease",
@@ -81,13 +83,20 @@ entity = sa.Table(
     "entity",
     metadata,
     sa.Column("id", Id, primary_key=True),
-    sa.Column("urn", sa.Text, nullable=False, unique=True),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("platform", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("holder", sa.Text, nullable=True),
+    sa.Column("urn", Text, nullable=False, unique=True),
+    sa.Column("kind", Text, nullable=False),
+    sa.Column("platform", Text, nullable=False),
+    sa.Column("name", Text, nullable=False),
+    sa.Column("holder", Text, nullable=True),
     sa.Column("held_until", Milliseconds, nullable=True),
+    sa.Column("indexed_at", Milliseconds, nullable=True),  # NULL: its passages are not what its beliefs give
     sa.Index("ix_entity_name", "name"),
+    sa.Index(
+        "ix_entity_stale",
+        "id",
+        sqlite_where=sa.text("indexed_at IS NULL"),
+        postgresql_where=sa.text("indexed_at IS NULL"),
+    ),
     sqlite_with_rowid=False,
 )
 
@@ -97,8 +106,8 @@ part = sa.Table(
     "part",
     metadata,
     sa.Column("entity_id", Id, sa.ForeignKey("entity.id"), primary_key=True),
-    sa.Column("source", sa.Text, primary_key=True),
-    sa.Column("part", sa.Text, primary_key=True),
+    sa.Column("source", Text, primary_key=True),
+    sa.Column("part", Text, primary_key=True),
     sa.Column("digest", Bytes, nullable=False),
     sa.Column("ordinal", sa.Integer, nullable=False),
     sa.Column("cells", sa.Integer, nullable=False),
@@ -112,17 +121,18 @@ cell = sa.Table(
     metadata,
     sa.Column("id", Id, primary_key=True),
     sa.Column("entity_id", Id, sa.ForeignKey("entity.id"), nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("observer", sa.Text, nullable=False),
-    sa.Column("aspect", sa.Text, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("part", sa.Text, nullable=False),
+    sa.Column("source", Text, nullable=False),
+    sa.Column("observer", Text, nullable=False),
+    sa.Column("aspect", Text, nullable=False),
+    sa.Column("key", Text, nullable=False),
+    sa.Column("part", Text, nullable=False),
     sa.Column("belief_id", Id, nullable=False),
     sa.Column("digest", Bytes, nullable=False),
     sa.Column("last", sa.Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
+# The first thing held of a cell is number 1; what a backfill adds before it counts down from 0, without gaps.
 episode = sa.Table(
     "episode",
     metadata,
@@ -131,20 +141,19 @@ episode = sa.Table(
     sa.Column("run_id", Id, sa.ForeignKey("run.id"), nullable=False),
     sa.Column("observed_at", Milliseconds, nullable=False),
     sa.Column("after_at", Milliseconds, nullable=True),
-    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("kind", Text, nullable=False),
     sa.Column("impact", sa.SmallInteger, nullable=False),
     sa.Column("baseline", sa.Boolean, nullable=False),
-    sa.Column("value", sa.Text, nullable=True),
-    sa.Column("ground", sa.Text, nullable=True),
+    sa.Column("value", Text, nullable=True),
+    sa.Column("ground", Text, nullable=True),
     sa.Column("stamped_at", Milliseconds, nullable=True),
-    sa.Column("actor", sa.Text, nullable=True),
-    sa.Column("catalog_run", sa.Text, nullable=True),
-    sa.Column("verdict", sa.Text, nullable=True),
-    sa.UniqueConstraint("cell_id", "run_id"),  # R9
+    sa.Column("actor", Text, nullable=True),
+    sa.Column("catalog_run", Text, nullable=True),
+    sa.Column("verdict", Text, nullable=True),
+    sa.UniqueConstraint("cell_id", "run_id", "observed_at", name="uq_episode_reading"),  # R9
     _one_of("kind", "first", "changed", "removed", "returned", "said"),
     _one_of("verdict", "open", "reinforce", "supersede", "retract", "contest"),
     sa.CheckConstraint("(kind = 'removed') = (value IS NULL)", name="value_unless_removed"),
-    sa.CheckConstraint("number > 0", name="number_positive"),
     sa.Index(
         "ix_episode_pending",
         "cell_id",
@@ -166,7 +175,7 @@ version = sa.Table(
     metadata,
     sa.Column("belief_id", Id, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state", Text, nullable=False),
     sa.Column("cell_id", Id, nullable=False),
     sa.Column("episode", sa.Integer, nullable=False),
     sa.Column("valid_from", Milliseconds, nullable=False),
@@ -175,11 +184,11 @@ version = sa.Table(
     sa.Column("recorded_at", Milliseconds, nullable=False),
     sa.Column("closed_at", Milliseconds, nullable=True),
     sa.Column("run_id", Id, sa.ForeignKey("run.id"), nullable=False),
-    sa.Column("judge", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("judge", Text, nullable=False),
+    sa.Column("reason", Text, nullable=False),
     sa.Column("reverts_to", sa.Integer, nullable=True),
     sa.Column("successor", sa.Integer, nullable=True),
-    sa.Column("ended_reason", sa.Text, nullable=True),
+    sa.Column("ended_reason", Text, nullable=True),
     sa.UniqueConstraint("cell_id", "episode"),  # R5
     sa.ForeignKeyConstraint(["cell_id", "episode"], ["episode.cell_id", "episode.number"]),  # R6
     _one_of("state", "current", "superseded", "retracted", "contested", "proposed"),
@@ -207,7 +216,7 @@ evidence = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("cell_id", Id, primary_key=True),
     sa.Column("episode", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("role", Text, nullable=False),
     sa.ForeignKeyConstraint(["belief_id", "number"], ["version.belief_id", "version.number"]),
     sa.ForeignKeyConstraint(["cell_id", "episode"], ["episode.cell_id", "episode.number"]),
     _one_of("role", "bears_out", "ended"),
@@ -220,9 +229,9 @@ edge = sa.Table(
     "edge",
     metadata,
     sa.Column("upstream_id", Id, primary_key=True),
-    sa.Column("column", sa.Text, primary_key=True),
+    sa.Column("column", Text, primary_key=True),
     sa.Column("belief_id", Id, primary_key=True),
-    sa.Column("downstream_column", sa.Text, nullable=False),
+    sa.Column("downstream_column", Text, nullable=False),
     sa.Index("ix_edge_belief", "belief_id"),
     sqlite_with_rowid=False,
 )
@@ -230,12 +239,144 @@ edge = sa.Table(
 publication = sa.Table(
     "publication",
     metadata,
-    sa.Column("target", sa.Text, primary_key=True),
+    sa.Column("target", Text, primary_key=True),
     sa.Column("entity_id", Id, sa.ForeignKey("entity.id"), primary_key=True),
-    sa.Column("url", sa.Text, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("url", Text, nullable=False),
+    sa.Column("label", Text, nullable=False),
     sa.Column("revisions", sa.Integer, nullable=False),
     sa.Column("published_at", Milliseconds, nullable=False),
     sa.Column("reread_at", Milliseconds, nullable=True),
     sqlite_with_rowid=False,
+)
+
+# --- search: projections of beliefs, made by a pass of their own ------------------------------------------------
+
+# What is searched: a text that states versions. Written once, never changed: another text is another passage. The id's
+# upper half is its entity's, so that they lie together; from FIRST_PAST on are those that state what is not current.
+FIRST_PAST = 1 << 62
+passage = sa.Table(
+    "passage",
+    metadata,
+    sa.Column("id", Number, primary_key=True, autoincrement=False),
+    sa.Column("entity_id", Id, sa.ForeignKey("entity.id"), nullable=False),
+    sa.Column("source", Text, nullable=False),
+    sa.Column("aspect", Text, nullable=False),
+    sa.Column("current", sa.Boolean, nullable=False),
+    sa.Column("text", Text, nullable=False),
+    sa.Column("terms", Terms, nullable=False),
+    sa.CheckConstraint(f"current = (id < {FIRST_PAST})", name="past_apart"),
+    sa.Index("ix_passage_entity_id", "entity_id"),
+)
+
+# What makes the terms searchable: on SQLite a full-text table beside it, which triggers keep, so that whatever writes
+# passages, they agree; elsewhere an index.
+PASSAGE_TEXT = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS passage_text USING fts5(terms, content='passage', content_rowid='id', "
+    "detail=none, columnsize=0, tokenize=\"ascii tokenchars '_='\")"
+)
+PASSAGE_TEXT_ADDS = (
+    "CREATE TRIGGER IF NOT EXISTS passage_text_adds AFTER INSERT ON passage BEGIN "
+    "INSERT INTO passage_text (rowid, terms) VALUES (new.id, new.terms); END"
+)
+PASSAGE_TEXT_DROPS = (
+    "CREATE TRIGGER IF NOT EXISTS passage_text_drops AFTER DELETE ON passage BEGIN "
+    "INSERT INTO passage_text (passage_text, rowid, terms) VALUES ('delete', old.id, old.terms); END"
+)
+PASSAGE_TERMS = "CREATE INDEX IF NOT EXISTS ix_passage_terms ON passage USING gin (terms)"
+
+
+@sa.event.listens_for(passage, "after_create")
+def _make_searchable(target: object, connection: sa.Connection, **options: object) -> None:
+    is_sqlite = connection.dialect.name == "sqlite"
+    for statement in (PASSAGE_TEXT, PASSAGE_TEXT_ADDS, PASSAGE_TEXT_DROPS) if is_sqlite else (PASSAGE_TERMS,):
+        connection.execute(sa.text(statement))
+
+
+def is_ours(name: str | None) -> bool:
+    """Whether Alembic is to compare a table or index of the database: not those that make search quick."""
+    return name is None or not name.startswith(("passage_text", "ix_passage_terms", "ix_passage_vector_vec"))
+
+
+# Which versions a passage states.
+passage_of = sa.Table(
+    "passage_of",
+    metadata,
+    sa.Column(
+        "passage_id", Number, sa.ForeignKey("passage.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    sa.Column("belief_id", Id, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+
+# What was asked, and what was answered: versions and scores as JSON lists, the best first.
+recall_log = sa.Table(
+    "recall_log",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("at", Milliseconds, nullable=False),
+    sa.Column("question", Text, nullable=False),
+    sa.Column("surface", Text, nullable=False),
+    sa.Column("answer", Text, nullable=False),
+    sa.Column("versions", Text, nullable=False),
+    sa.Column("scores", Text, nullable=False),
+    _one_of("answer", "confident", "weak", "nothing"),
+    sa.Index("ix_recall_log_at", "at"),
+    sqlite_with_rowid=False,
+)
+
+# How strongly a belief was recalled lately: what it came to at a time, from which it fades (core.strength).
+strength = sa.Table(
+    "strength",
+    metadata,
+    sa.Column("belief_id", Id, primary_key=True),
+    sa.Column("base", sa.Float, nullable=False),
+    sa.Column("at", Milliseconds, nullable=False),
+    sa.CheckConstraint("base >= 0 AND base <= 1", name="base_bounded"),
+    sqlite_with_rowid=False,
+)
+
+# Who made vectors. `current` ones are searched; `coming` ones are being made, and then take over; `going` ones are
+# being deleted. `batch` counts what was written, where vectors are bytes.
+embedder = sa.Table(
+    "embedder",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("name", Text, nullable=False, unique=True),
+    sa.Column("state", Text, nullable=False),
+    sa.Column("created_at", Milliseconds, nullable=False),
+    sa.Column("batch", sa.BigInteger, nullable=False),
+    _one_of("state", "current", "coming", "going", "gone"),
+    sa.Index(
+        "uq_embedder_state",
+        "state",
+        unique=True,
+        sqlite_where=sa.text("state IN ('current', 'coming')"),
+        postgresql_where=sa.text("state IN ('current', 'coming')"),
+    ),
+)
+
+# The vector of a passage, by one embedder. Its index, where there is one, is not in the model: databases differ in it.
+# `vector` is no name for a table: PostgreSQL would make a type of that name.
+passage_vector = sa.Table(
+    "passage_vector",
+    metadata,
+    sa.Column(
+        "passage_id", Number, sa.ForeignKey("passage.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    sa.Column("embedder_id", sa.Integer, sa.ForeignKey("embedder.id"), primary_key=True, autoincrement=False),
+    sa.Column("vec", Vec, nullable=False),
+    sa.CheckConstraint("length(vec) = 1536", name="one_dimension").ddl_if(dialect="sqlite"),
+)
+
+# Where vectors are bytes: the signs of their numbers, many passages a row, for a first look that fits into memory.
+# Passages that are gone may be in it still; the vector decides.
+vector_sign = sa.Table(
+    "vector_sign",
+    metadata,
+    sa.Column("embedder_id", sa.Integer, sa.ForeignKey("embedder.id"), primary_key=True, autoincrement=False),
+    sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("passages", Bytes, nullable=False),
+    sa.Column("bits", Bytes, nullable=False),
+    sa.CheckConstraint("length(bits) = 6 * length(passages)", name="bits_for_each"),
 )

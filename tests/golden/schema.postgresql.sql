@@ -1,0 +1,271 @@
+CREATE TABLE commit_mark (
+    id UUID NOT NULL,
+    number BIGINT NOT NULL,
+    at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_commit_mark_at ON commit_mark (at);
+
+CREATE TABLE schema_lock (
+    id INTEGER NOT NULL,
+    holder TEXT NOT NULL,
+    until TIMESTAMP WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE TABLE store (
+    id INTEGER NOT NULL,
+    secret BYTEA NOT NULL,
+    created_at BIGINT NOT NULL,
+    CONSTRAINT pk_store PRIMARY KEY (id),
+    CONSTRAINT ck_store_one_row CHECK (id = 1)
+);
+
+CREATE TABLE source (
+    name TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    origin TEXT COLLATE "C" NOT NULL,
+    CONSTRAINT pk_source PRIMARY KEY (name)
+);
+
+CREATE TABLE run (
+    id UUID NOT NULL,
+    job TEXT COLLATE "C" NOT NULL,
+    source TEXT COLLATE "C",
+    state TEXT COLLATE "C" NOT NULL,
+    holder TEXT COLLATE "C" NOT NULL,
+    beat_at BIGINT NOT NULL,
+    started_at BIGINT NOT NULL,
+    ended_at BIGINT,
+    read_at BIGINT,
+    complete BOOLEAN NOT NULL,
+    rules TEXT COLLATE "C" NOT NULL,
+    scope TEXT COLLATE "C",
+    coverage BYTEA,
+    written INTEGER NOT NULL,
+    founded INTEGER NOT NULL,
+    counts TEXT COLLATE "C",
+    CONSTRAINT pk_run PRIMARY KEY (id),
+    CONSTRAINT ck_run_state_known CHECK (state IN ('running', 'done', 'failed', 'stopped'))
+);
+
+CREATE INDEX ix_run_started_at ON run (started_at);
+
+CREATE UNIQUE INDEX uq_run_lease ON run (source) WHERE state = 'running' AND source IS NOT NULL;
+
+CREATE TABLE entity (
+    id UUID NOT NULL,
+    urn TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    platform TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    holder TEXT COLLATE "C",
+    held_until BIGINT,
+    indexed_at BIGINT,
+    CONSTRAINT pk_entity PRIMARY KEY (id),
+    CONSTRAINT uq_entity_urn UNIQUE (urn)
+);
+
+CREATE INDEX ix_entity_name ON entity (name);
+
+CREATE INDEX ix_entity_stale ON entity (id) WHERE indexed_at IS NULL;
+
+CREATE TABLE edge (
+    upstream_id UUID NOT NULL,
+    "column" TEXT COLLATE "C" NOT NULL,
+    belief_id UUID NOT NULL,
+    downstream_column TEXT COLLATE "C" NOT NULL,
+    CONSTRAINT pk_edge PRIMARY KEY (upstream_id, "column", belief_id)
+);
+
+CREATE INDEX ix_edge_belief ON edge (belief_id);
+
+CREATE TABLE recall_log (
+    id UUID NOT NULL,
+    at BIGINT NOT NULL,
+    question TEXT COLLATE "C" NOT NULL,
+    surface TEXT COLLATE "C" NOT NULL,
+    answer TEXT COLLATE "C" NOT NULL,
+    versions TEXT COLLATE "C" NOT NULL,
+    scores TEXT COLLATE "C" NOT NULL,
+    CONSTRAINT pk_recall_log PRIMARY KEY (id),
+    CONSTRAINT ck_recall_log_answer_known CHECK (answer IN ('confident', 'weak', 'nothing'))
+);
+
+CREATE INDEX ix_recall_log_at ON recall_log (at);
+
+CREATE TABLE strength (
+    belief_id UUID NOT NULL,
+    base FLOAT NOT NULL,
+    at BIGINT NOT NULL,
+    CONSTRAINT pk_strength PRIMARY KEY (belief_id),
+    CONSTRAINT ck_strength_base_bounded CHECK (base >= 0 AND base <= 1)
+);
+
+CREATE TABLE embedder (
+    id INTEGER NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL,
+    batch BIGINT NOT NULL,
+    CONSTRAINT pk_embedder PRIMARY KEY (id),
+    CONSTRAINT ck_embedder_state_known CHECK (state IN ('current', 'coming', 'going', 'gone')),
+    CONSTRAINT uq_embedder_name UNIQUE (name)
+);
+
+CREATE UNIQUE INDEX uq_embedder_state ON embedder (state) WHERE state IN ('current', 'coming');
+
+CREATE TABLE part (
+    entity_id UUID NOT NULL,
+    source TEXT COLLATE "C" NOT NULL,
+    part TEXT COLLATE "C" NOT NULL,
+    digest BYTEA NOT NULL,
+    ordinal INTEGER NOT NULL,
+    cells INTEGER NOT NULL,
+    CONSTRAINT pk_part PRIMARY KEY (entity_id, source, part),
+    CONSTRAINT uq_part_source UNIQUE (source, ordinal),
+    CONSTRAINT fk_part_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
+);
+
+CREATE TABLE cell (
+    id UUID NOT NULL,
+    entity_id UUID NOT NULL,
+    source TEXT COLLATE "C" NOT NULL,
+    observer TEXT COLLATE "C" NOT NULL,
+    aspect TEXT COLLATE "C" NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    part TEXT COLLATE "C" NOT NULL,
+    belief_id UUID NOT NULL,
+    digest BYTEA NOT NULL,
+    last INTEGER NOT NULL,
+    CONSTRAINT pk_cell PRIMARY KEY (id),
+    CONSTRAINT fk_cell_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
+);
+
+CREATE TABLE publication (
+    target TEXT COLLATE "C" NOT NULL,
+    entity_id UUID NOT NULL,
+    url TEXT COLLATE "C" NOT NULL,
+    label TEXT COLLATE "C" NOT NULL,
+    revisions INTEGER NOT NULL,
+    published_at BIGINT NOT NULL,
+    reread_at BIGINT,
+    CONSTRAINT pk_publication PRIMARY KEY (target, entity_id),
+    CONSTRAINT fk_publication_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
+);
+
+CREATE TABLE passage (
+    id BIGINT NOT NULL,
+    entity_id UUID NOT NULL,
+    source TEXT COLLATE "C" NOT NULL,
+    aspect TEXT COLLATE "C" NOT NULL,
+    current BOOLEAN NOT NULL,
+    text TEXT COLLATE "C" NOT NULL,
+    terms TSVECTOR NOT NULL,
+    CONSTRAINT pk_passage PRIMARY KEY (id),
+    CONSTRAINT ck_passage_past_apart CHECK (current = (id < 4611686018427387904)),
+    CONSTRAINT fk_passage_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
+);
+
+CREATE INDEX IF NOT EXISTS ix_passage_terms ON passage USING gin (terms);
+
+CREATE INDEX ix_passage_entity_id ON passage (entity_id);
+
+CREATE TABLE vector_sign (
+    embedder_id INTEGER NOT NULL,
+    batch BIGINT NOT NULL,
+    passages BYTEA NOT NULL,
+    bits BYTEA NOT NULL,
+    CONSTRAINT pk_vector_sign PRIMARY KEY (embedder_id, batch),
+    CONSTRAINT ck_vector_sign_bits_for_each CHECK (length(bits) = 6 * length(passages)),
+    CONSTRAINT fk_vector_sign_embedder_id_embedder FOREIGN KEY(embedder_id) REFERENCES embedder (id)
+);
+
+CREATE TABLE episode (
+    cell_id UUID NOT NULL,
+    number INTEGER NOT NULL,
+    run_id UUID NOT NULL,
+    observed_at BIGINT NOT NULL,
+    after_at BIGINT,
+    kind TEXT COLLATE "C" NOT NULL,
+    impact SMALLINT NOT NULL,
+    baseline BOOLEAN NOT NULL,
+    value TEXT COLLATE "C",
+    ground TEXT COLLATE "C",
+    stamped_at BIGINT,
+    actor TEXT COLLATE "C",
+    catalog_run TEXT COLLATE "C",
+    verdict TEXT COLLATE "C",
+    CONSTRAINT pk_episode PRIMARY KEY (cell_id, number),
+    CONSTRAINT uq_episode_reading UNIQUE (cell_id, run_id, observed_at),
+    CONSTRAINT ck_episode_kind_known CHECK (kind IN ('first', 'changed', 'removed', 'returned', 'said')),
+    CONSTRAINT ck_episode_verdict_known CHECK (verdict IN ('open', 'reinforce', 'supersede', 'retract', 'contest')),
+    CONSTRAINT ck_episode_value_unless_removed CHECK ((kind = 'removed') = (value IS NULL)),
+    CONSTRAINT fk_episode_cell_id_cell FOREIGN KEY(cell_id) REFERENCES cell (id),
+    CONSTRAINT fk_episode_run_id_run FOREIGN KEY(run_id) REFERENCES run (id)
+);
+
+CREATE INDEX ix_episode_change ON episode (run_id, cell_id) WHERE NOT baseline;
+
+CREATE INDEX ix_episode_pending ON episode (cell_id) WHERE verdict IS NULL;
+
+CREATE TABLE passage_of (
+    passage_id BIGINT NOT NULL,
+    belief_id UUID NOT NULL,
+    number INTEGER NOT NULL,
+    CONSTRAINT pk_passage_of PRIMARY KEY (passage_id, belief_id, number),
+    CONSTRAINT fk_passage_of_passage_id_passage FOREIGN KEY(passage_id) REFERENCES passage (id) ON DELETE CASCADE
+);
+
+CREATE TABLE passage_vector (
+    passage_id BIGINT NOT NULL,
+    embedder_id INTEGER NOT NULL,
+    vec BYTEA NOT NULL,
+    CONSTRAINT pk_passage_vector PRIMARY KEY (passage_id, embedder_id),
+    CONSTRAINT fk_passage_vector_passage_id_passage FOREIGN KEY(passage_id) REFERENCES passage (id) ON DELETE CASCADE,
+    CONSTRAINT fk_passage_vector_embedder_id_embedder FOREIGN KEY(embedder_id) REFERENCES embedder (id)
+);
+
+CREATE TABLE version (
+    belief_id UUID NOT NULL,
+    number INTEGER NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    cell_id UUID NOT NULL,
+    episode INTEGER NOT NULL,
+    valid_from BIGINT NOT NULL,
+    valid_after BIGINT,
+    valid_to BIGINT,
+    recorded_at BIGINT NOT NULL,
+    closed_at BIGINT,
+    run_id UUID NOT NULL,
+    judge TEXT COLLATE "C" NOT NULL,
+    reason TEXT COLLATE "C" NOT NULL,
+    reverts_to INTEGER,
+    successor INTEGER,
+    ended_reason TEXT COLLATE "C",
+    CONSTRAINT pk_version PRIMARY KEY (belief_id, number),
+    CONSTRAINT uq_version_cell_id UNIQUE (cell_id, episode),
+    CONSTRAINT fk_version_cell_id_episode FOREIGN KEY(cell_id, episode) REFERENCES episode (cell_id, number),
+    CONSTRAINT ck_version_state_known CHECK (state IN ('current', 'superseded', 'retracted', 'contested', 'proposed')),
+    CONSTRAINT ck_version_no_cycle CHECK (successor IS NULL OR successor > number),
+    CONSTRAINT ck_version_current_open CHECK (state <> 'current' OR (valid_to IS NULL AND closed_at IS NULL)),
+    CONSTRAINT ck_version_superseded_says_why CHECK (state <> 'superseded' OR (successor IS NOT NULL AND closed_at IS NOT NULL AND ended_reason IS NOT NULL)),
+    CONSTRAINT fk_version_run_id_run FOREIGN KEY(run_id) REFERENCES run (id)
+);
+
+CREATE UNIQUE INDEX uq_version_current ON version (belief_id) WHERE state = 'current';
+
+CREATE TABLE evidence (
+    belief_id UUID NOT NULL,
+    number INTEGER NOT NULL,
+    cell_id UUID NOT NULL,
+    episode INTEGER NOT NULL,
+    role TEXT COLLATE "C" NOT NULL,
+    CONSTRAINT pk_evidence PRIMARY KEY (belief_id, number, cell_id, episode),
+    CONSTRAINT fk_evidence_belief_id_version FOREIGN KEY(belief_id, number) REFERENCES version (belief_id, number),
+    CONSTRAINT fk_evidence_cell_id_episode FOREIGN KEY(cell_id, episode) REFERENCES episode (cell_id, number),
+    CONSTRAINT ck_evidence_role_known CHECK (role IN ('bears_out', 'ended'))
+);
+
+CREATE INDEX ix_evidence_episode ON evidence (cell_id, episode);
