@@ -72,6 +72,32 @@ class RawAspect(NamedTuple):
     catalog_run: str
 
 
+class StoredVersion(NamedTuple):
+    """One version of a raw aspect as the catalog keeps it: its number there, when it was written, and by whom.
+
+    Number 0 is none that it keeps: what goes without saying, such as that an entity is there from its creation on.
+    """
+
+    part: str
+    number: int
+    at: Moment
+    actor: str
+    catalog_run: str
+    payload: bytes
+    digest_of: bytes
+
+
+class EntityHistory(NamedTuple):
+    """What a catalog keeps of one entity: every version, by raw aspect, oldest first.
+
+    `gone` maps a raw aspect to the number of its oldest version that is still there, where older ones are not.
+    """
+
+    urn: str
+    versions: dict[str, list[StoredVersion]]
+    gone: dict[str, int]
+
+
 class Skipped(NamedTuple):
     """A record that is no memory."""
 

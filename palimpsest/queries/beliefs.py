@@ -85,11 +85,11 @@ def _beliefs(connection: Connection, ids: Ids, request: BeliefsRequest, when: Wh
 
 def _views(connection: Connection, found: list[_Found], when: When) -> tuple[ListedBelief, ...]:
     named = answers.entities_by_id(connection, list(dict.fromkeys(one.entity for one, _ in found)))
-    revised = list(dict.fromkeys(one.belief for one, _ in found if one.number > 1))
-    chains = held.by_belief(one for one in answers.versions_of_beliefs(connection, revised) if when.knows(one))
+    listed = list(dict.fromkeys(one.belief for one, _ in found))
+    chains = held.by_belief(one for one in answers.versions_of_beliefs(connection, listed) if when.knows(one))
     return tuple(
         ListedBelief(
-            belief=held.belief_view(one, named[one.entity].urn, held.revisions(chains.get(one.belief, ()), one.number)),
+            belief=held.belief_view(one, named[one.entity].urn, chains.get(one.belief, ()), when),
             state=one.state.value,
             is_current=is_current,
         )

@@ -156,7 +156,7 @@ class _Changes:
             least=Impact.QUIET,
             known_at=self.when.known_at,
         )
-        everything = answers_changes.changes_of(self.connection, self.runs, wanted)
+        everything = answers_changes.changes_of(self.connection, self.runs, wanted) + self.filled_in(wanted)
         quiet = sum(1 for row in everything if row.seen.impact is Impact.QUIET)
         shown = [row for row in everything if row.seen.impact > Impact.QUIET or request.quiet_too]
         new = {(row.entity, row.seen.run) for row in shown if is_new(row)}
@@ -187,6 +187,13 @@ class _Changes:
             first_stated=0 if request.first_stated else self.count_first_stated(new, wanted),
             pending=pending.count_pending(self.connection),
         )
+
+    def filled_in(self, wanted: Wanted) -> list[Changed]:
+        """The changes of that time that the catalog itself kept, from before it was first read."""
+        if self.since is None:
+            return []
+        runs = answers_changes.backfills(self.connection, self.request.source)
+        return answers_changes.changes_of(self.connection, runs, wanted._replace(seen=(self.since, self.until)))
 
     def entities(self) -> tuple[EntityId, ...]:
         """The entities asked for; none means all."""

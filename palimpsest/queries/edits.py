@@ -39,9 +39,9 @@ def edits_of(chain: Sequence[Remembered], when: When) -> list[Edit]:
     before: Remembered | None = None
     for version in chain:
         if not when.knows(version):
-            break
+            continue
         seen = version.founded
-        if version.valid_from <= when.moment and not (before is None and seen.baseline):
+        if version.valid_from <= when.moment and not seen.baseline:
             said = say.change(version.aspect, version.key, _value(before), _value(version), seen.kind)
             found.append(Edit(before, version, version.valid_from, seen.impact, said, held.author(seen)))
         before = version

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from palimpsest.core import say
-from palimpsest.core.aspects import existence
+from palimpsest.core.aspects import ASPECTS, existence
 from palimpsest.core.aspects.aspect import Impact, Json
 from palimpsest.core.belief import State, held_at, is_current
 from palimpsest.core.episode import Kind, credible
@@ -139,9 +139,28 @@ def by_belief(versions: Iterable[Remembered]) -> dict[BeliefId, list[Remembered]
     return found
 
 
-def revisions(versions: Sequence[Remembered], upto: int) -> int:
-    """How often a belief was revised up to a version: every version beyond the first that is not quiet."""
-    return sum(1 for version in versions if 1 < version.number <= upto and version.founded.impact > Impact.QUIET)
+def revisions(versions: Sequence[Remembered], upto: int, when: When) -> int:
+    """How often a belief was revised up to a version: every version that is neither a first reading nor quiet."""
+    return sum(
+        1
+        for version in versions
+        if version.number <= upto
+        and when.knows(version)
+        and version.founded.kind is not Kind.FIRST
+        and version.founded.impact > Impact.QUIET
+    )
+
+
+def began(version: Remembered, chain: Sequence[Remembered], when: When) -> Remembered:
+    """Where what a version states began: itself, or what a backfill found of it before it was first read."""
+    earliest = version
+    form = ASPECTS[version.aspect].canonical
+    for earlier in reversed([one for one in chain if one.number < version.number and when.knows(one)]):
+        continues = earliest.founded.kind is Kind.FIRST and earlier.successor == earliest.number
+        if not continues or form(loads(earlier.value)) != form(loads(earliest.value)):
+            break
+        earliest = earlier
+    return earliest
 
 
 # --- views ------------------------------------------------------------------------------------------------------
@@ -235,9 +254,10 @@ def evidence_view(seen: Seen, source: str) -> EvidenceView:
     )
 
 
-def belief_view(version: Remembered, urn: str, revised: int) -> BeliefView:
-    """A version as it is shown."""
+def belief_view(version: Remembered, urn: str, chain: Sequence[Remembered], when: When) -> BeliefView:
+    """A version as it is shown. `chain` holds the versions of its belief."""
     value = loads(version.value)
+    since = began(version, chain, when)
     return BeliefView(
         id=belief_ref(version.belief),
         ref=short_ref(version.belief),
@@ -248,8 +268,8 @@ def belief_view(version: Remembered, urn: str, revised: int) -> BeliefView:
         key=version.key,
         statement=say.statement(version.aspect, version.key, value),
         value=value,
-        since=to_datetime(version.valid_from),
-        since_text=since_text(version),
-        by=author(version.founded),
-        revised=revised,
+        since=to_datetime(since.valid_from),
+        since_text=since_text(since),
+        by=author(since.founded),
+        revised=revisions(chain, version.number, when),
     )

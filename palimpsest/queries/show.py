@@ -120,7 +120,7 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
     chains = held.by_belief(versions)
 
     def view(one: Remembered) -> BeliefView:
-        return held.belief_view(one, entity.urn, held.revisions(chains[one.belief], one.number))
+        return held.belief_view(one, entity.urn, chains[one.belief], when)
 
     known = sorted({one.source for one in versions if when.knows(one)})
     exists = presence.exists_for_any(entity.id, known)
@@ -131,9 +131,13 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
     return EntityPage(
         entity=entities.entity_view(entity),
         exists=exists,
-        presence=tuple(_presence(presence, entity, source) for source in known if presence.said(entity.id, source)),
+        presence=tuple(
+            _presence(said, chains[said.belief], when)
+            for said in (presence.said(entity.id, source) for source in known)
+            if said is not None
+        ),
         beliefs=tuple(views[one.belief] for one in listed),
-        columns=_columns(now, chains),
+        columns=_columns(now, chains, when),
         upstreams=upstreams,
         downstreams=downstreams,
         disagreements=_disagreements(now, views),
@@ -147,20 +151,21 @@ def _rank(version: Remembered) -> tuple[int, str, str, str]:
     return ASPECTS[version.aspect].rank, version.aspect, version.key, version.source
 
 
-def _presence(presence: Presence, entity: Named, source: str) -> PresenceView:
-    said = presence.said(entity.id, source)
-    assert said is not None
+def _presence(said: Remembered, chain: Sequence[Remembered], when: When) -> PresenceView:
     value = loads(said.value)
+    since = held.began(said, chain, when)
     return PresenceView(
-        source=source,
+        source=said.source,
         exists=existence.exists(value),
         statement=say.statement(EXISTENCE, "", value),
-        since=to_datetime(said.valid_from),
-        since_text=held.since_text(said),
+        since=to_datetime(since.valid_from),
+        since_text=held.since_text(since),
     )
 
 
-def _columns(now: Sequence[Remembered], chains: Mapping[BeliefId, list[Remembered]]) -> tuple[ColumnView, ...]:
+def _columns(
+    now: Sequence[Remembered], chains: Mapping[BeliefId, list[Remembered]], when: When
+) -> tuple[ColumnView, ...]:
     """One row for each column and source; sources that say the same share one."""
     slots: dict[tuple[str, str], dict[str, Remembered]] = {}
     for one in now:
@@ -169,7 +174,7 @@ def _columns(now: Sequence[Remembered], chains: Mapping[BeliefId, list[Remembere
     rows: dict[ColumnView, list[ColumnView]] = {}
     for (key, source), said in sorted(slots.items()):
         if "column" in said or "column_edit" in said:
-            row = _column(key, source, said, chains)
+            row = _column(key, source, said, chains, when)
             rows.setdefault(replace(row, source="", refs=(), since_text="", revised=0), []).append(row)
     return tuple(
         replace(
@@ -180,7 +185,7 @@ def _columns(now: Sequence[Remembered], chains: Mapping[BeliefId, list[Remembere
 
 
 def _column(
-    key: str, source: str, said: Mapping[str, Remembered], chains: Mapping[BeliefId, list[Remembered]]
+    key: str, source: str, said: Mapping[str, Remembered], chains: Mapping[BeliefId, list[Remembered]], when: When
 ) -> ColumnView:
     fields = _fields(said.get("column"))
     edit = _fields(said.get("column_edit"))
@@ -192,7 +197,7 @@ def _column(
             labels.update(dict.fromkeys(label_of(one) for one in listed) if isinstance(listed, list) else {})
     sources = said.get("column_upstreams")
     members = sorted(members_of(loads(sources.value))) if sources is not None else []
-    newest = max(said.values(), key=lambda one: one.valid_from)
+    newest = max((held.began(one, chains[one.belief], when) for one in said.values()), key=lambda one: one.valid_from)
     shown = [one for name, one in said.items() if name in _COLUMNS]
     return ColumnView(
         key=key,
@@ -205,7 +210,7 @@ def _column(
         made_from=tuple(".".join([short_name(member[0]), *member[1:2]]) for member in members),
         source=source,
         since_text=held.since_text(newest),
-        revised=sum(held.revisions(chains[one.belief], one.number) for one in shown),
+        revised=sum(held.revisions(chains[one.belief], one.number, when) for one in shown),
         refs=tuple(short_ref(one.belief) for one in shown),
     )
 

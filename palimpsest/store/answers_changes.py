@@ -48,13 +48,22 @@ class Changed(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What the episodes of readings are narrowed to; None and empty mean all."""
+    """What the episodes of readings are narrowed to; None and empty mean all. `seen` is a time, both ends included."""
 
     aspect: str | None = None
     platform: str | None = None
     entities: tuple[EntityId, ...] = ()
     least: Impact = Impact.MINOR
     known_at: Moment | None = None
+    seen: tuple[Moment | None, Moment | None] = (None, None)
+
+
+def backfills(connection: sa.Connection, source: str | None) -> list[RunId]:
+    """The runs that filled in what a catalog kept of the time before its first reading, of one source or of all."""
+    statement = sa.select(run.c.id).where(run.c.job == "backfill", run.c.written > 0)
+    if source is not None:
+        statement = statement.where(run.c.source == source)
+    return [RunId(row[0]) for row in connection.execute(statement)]
 
 
 def readings_between(connection: sa.Connection, since: Moment | None, until: Moment | None) -> list[Reading]:
@@ -130,6 +139,11 @@ def _statement(wanted: Wanted) -> sa.Select[tuple[object, ...]]:
         statement = statement.join(given, episode.c.cell_id.between(given.c.first, given.c.last))
     if wanted.known_at is not None:
         statement = statement.where(_judged_by(wanted.known_at))
+    since, until = wanted.seen
+    if since is not None:
+        statement = statement.where(episode.c.observed_at >= since)
+    if until is not None:
+        statement = statement.where(episode.c.observed_at <= until)
     return statement
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from palimpsest.core.coverage import Coverage
 from palimpsest.core.ids import EntityId
 from palimpsest.core.link import is_ours
+from palimpsest.store import rules_index
 from palimpsest.store.engine import Store
 from palimpsest.store.schema import cell, edge, episode, evidence, part, publication, run, version
 
@@ -189,15 +190,11 @@ def _r7(connection: sa.Connection, store: Store) -> Counted:
         .group_by(version.c.belief_id)
         .having(sa.func.count() > 1)
     )
+    lowest, highest = sa.func.min(version.c.number), sa.func.max(version.c.number)
     gaps = connection.execute(
-        sa.select(version.c.belief_id, sa.func.count(), sa.func.max(version.c.number))
+        sa.select(version.c.belief_id, sa.func.count(), lowest, highest)
         .group_by(version.c.belief_id)
-        .having(
-            sa.or_(
-                sa.func.count(sa.distinct(version.c.number)) != sa.func.max(version.c.number),
-                sa.func.min(version.c.number) != 1,
-            )
-        )
+        .having(sa.or_(sa.func.count(sa.distinct(version.c.number)) != highest - lowest + 1, lowest > 1, highest < 1))
     )
     successor = version.alias("successor")
     unnamed = connection.execute(
@@ -281,11 +278,13 @@ def _r8(connection: sa.Connection, store: Store) -> Counted:
 
 
 def _r9(connection: sa.Connection, store: Store) -> Counted:
-    """One episode for a cell and a run."""
+    """One episode for a cell and a reading: of a run, or of each stored version that a backfill relives."""
+    several = sa.func.count(sa.distinct(episode.c.observed_at))
     rows = connection.execute(
         sa.select(episode.c.cell_id, episode.c.run_id, sa.func.count())
-        .group_by(episode.c.cell_id, episode.c.run_id)
-        .having(sa.func.count() > 1)
+        .join(run, run.c.id == episode.c.run_id)
+        .group_by(episode.c.cell_id, episode.c.run_id, run.c.job)
+        .having(sa.and_(sa.func.count() > 1, sa.or_(run.c.job != "backfill", sa.func.count() > several)))
     )
     return _total(connection, episode), _name("several episodes of one cell in one run:", rows)
 
@@ -305,7 +304,7 @@ def _r11(connection: sa.Connection, store: Store) -> Counted:
 
 
 def _r12(connection: sa.Connection, store: Store) -> Counted:
-    """What is current is open, and what is projected of it (lineage) rests on a current version."""
+    """What is current is open, and what is projected of it (lineage, passages) rests on a current version."""
     ended = connection.execute(
         sa.select(version.c.belief_id, version.c.number).where(
             version.c.state == "current",
@@ -318,12 +317,14 @@ def _r12(connection: sa.Connection, store: Store) -> Counted:
         .outerjoin(version, current)
         .where(version.c.belief_id.is_(None))
     )
-    checked = _total(connection, version, version.c.state == "current") + _total(connection, edge)
-    return checked, _name("current although ended: version", ended) + _name("lineage that is not current: edge", stale)
+    passages, not_current = rules_index.not_current(connection)
+    checked = _total(connection, version, version.c.state == "current") + _total(connection, edge) + passages
+    broken = _name("current although ended: version", ended) + _name("lineage that is not current: edge", stale)
+    return checked, broken + not_current
 
 
 def _r13(connection: sa.Connection, store: Store) -> Counted:
-    """The numbers that are kept beside the rows equal the rows."""
+    """The numbers that are kept beside the rows equal the rows, and what is searched is what is held."""
     last = (
         sa.select(episode.c.cell_id, sa.func.max(episode.c.number).label("number"))
         .group_by(episode.c.cell_id)
@@ -351,7 +352,21 @@ def _r13(connection: sa.Connection, store: Store) -> Counted:
     )
     broken = _name("cell (id, last, newest episode)", cells)
     broken += _name("raw aspect (entity, source, name, cells, counted)", parts)
-    return _total(connection, cell) + _total(connection, part), broken
+    indexed, not_as_held = rules_index.not_as_held(connection)
+    return _total(connection, cell) + _total(connection, part) + indexed, broken + not_as_held
+
+
+def _is_preceded() -> sa.ColumnElement[bool]:
+    """Whether anything of an episode's entity was seen before it, in what a catalog kept of it."""
+    own, other, before = cell.alias("own"), cell.alias("other"), episode.alias("before")
+    return (
+        sa.select(before.c.cell_id)
+        .select_from(own)
+        .join(other, sa.and_(other.c.entity_id == own.c.entity_id, other.c.source == own.c.source))
+        .join(before, before.c.cell_id == other.c.id)
+        .where(own.c.id == episode.c.cell_id, before.c.observed_at < episode.c.observed_at)
+        .exists()
+    )
 
 
 def _r14(connection: sa.Connection, store: Store) -> Counted:
@@ -371,6 +386,7 @@ def _r14(connection: sa.Connection, store: Store) -> Counted:
         sa.select(episode.c.cell_id, episode.c.number, run.c.source)
         .join(run, run.c.id == episode.c.run_id)
         .where(episode.c.baseline.is_(False), episode.c.kind == "first", ~has_earlier)
+        .where(sa.or_(run.c.job != "backfill", ~_is_preceded()))
     )
     return _total(connection, episode, episode.c.kind == "first"), _name(
         "first reading counted as a change: episode", rows

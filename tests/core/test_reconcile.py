@@ -14,7 +14,7 @@ from palimpsest.core.episode import Episode, Ground, Kind
 from palimpsest.core.ids import BeliefId, CellId
 from palimpsest.core.jsontext import dumps
 from palimpsest.core.moment import Moment
-from palimpsest.core.reconcile import VerdictKind, reconcile
+from palimpsest.core.reconcile import VerdictKind, reconcile, reconcile_before
 
 CELL, BELIEF = CellId(b"c" * 16), BeliefId(b"b" * 16)
 KINDS = {"first": Kind.FIRST, "now": Kind.CHANGED, "back": Kind.RETURNED, "gone": Kind.REMOVED, "taken": Kind.REMOVED}
@@ -121,7 +121,7 @@ def test_what_episodes_do_to_a_belief(so_far, observed, expected):
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("first B @3", "first seen"),
+        ("first B @3", "read live since then"),  # after what a backfill found before it
         ("now B @3", "the catalog says otherwise now"),
         ("back B @3", "stated again after it was gone"),
         ("now A @3", "the catalog says otherwise now; it is what version 1 said"),
@@ -147,6 +147,35 @@ def test_a_version_says_why_it_ended(said, reason):
     (verdict,) = reconcile("property", current, last, earlier, [episode(2, said)])
     assert verdict.closed is not None
     assert verdict.closed.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected", "tail"),
+    [
+        # what came before counts up to the first version, which is the successor of the last
+        (["first A @1 stamp 1"], ["open 0 = A from 10"], "0 until 90 by 1"),
+        (
+            ["first A @1 stamp 1", "now B @3 stamp 3"],
+            ["open -1 = A from 10", "supersede -1 until 30 0 = B from 30"],
+            "0 until 90 by 1",
+        ),
+        # what had ended before the first version has no successor in it
+        (["first A @1 stamp 1", "gone @3"], ["open 0 = A from 10", "retract 0 until 30"], None),
+        (
+            ["first A @1 stamp 1", "gone @3 stamp 3", "back A @4 stamp 4"],
+            ["open -1 = A from 10", "retract -1 until 30", "open 0 = A from 40 as -1"],
+            "0 until 90 by 1",
+        ),
+        # nothing outlasts the beginning of the first version
+        (["first A @11 stamp 11"], ["open 0 = A from 90"], "0 until 90 by 1"),
+    ],
+)
+def test_what_a_backfill_puts_before_a_belief(observed, expected, tail):
+    first = Version(BELIEF, 1, State.CURRENT, CELL, 1, dumps("B").decode(), Moment(90))
+    episodes = [episode(1 - len(observed) + number, said) for number, said in enumerate(observed)]
+    verdicts, ended = reconcile_before("property", first, episodes)
+    assert told(verdicts) == expected
+    assert (f"{ended.number} until {ended.valid_to} by {ended.successor}" if ended else None) == tail
 
 
 @st.composite

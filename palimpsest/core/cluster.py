@@ -1,0 +1,24 @@
+"""Clusters: the pending episodes that bear on the same belief. Never stored."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palimpsest.core.episode import Episode, Kind
+from palimpsest.core.ids import BeliefId, EntityId
+
+
+class Cluster(NamedTuple):
+    """The pending episodes of one belief, oldest first."""
+
+    belief: BeliefId
+    entity: EntityId
+    aspect: str
+    key: str
+    episodes: list[Episode]
+
+    @property
+    def opens_a_belief(self) -> bool:
+        """Whether no version of the belief can be there yet."""
+        first = self.episodes[0]
+        return first.kind is Kind.FIRST and first.number > 0
