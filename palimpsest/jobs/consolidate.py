@@ -11,22 +11,22 @@ from dataclasses import dataclass, field
 
 from palimpsest.core.aspects import ASPECTS, RULES
 from palimpsest.core.belief import State, Version
+from palimpsest.core.cluster import Cluster
 from palimpsest.core.entity import short_name
 from palimpsest.core.episode import Kind
 from palimpsest.core.ids import EntityId, Ids
 from palimpsest.core.jsontext import loads
 from palimpsest.core.lineage import LINEAGE_ASPECTS, upstreams_named
 from palimpsest.core.moment import Moment
-from palimpsest.core.reconcile import Closed, Opened, Verdict, VerdictKind, reconcile
+from palimpsest.core.reconcile import Closed, Judged, Opened, RulesJudge, Verdict, VerdictKind
 from palimpsest.jobs.leased import released_on_failure
-from palimpsest.ports import Clock, Progress
+from palimpsest.ports import Clock, Judge, Progress
 from palimpsest.store import pending, readings, runs, versions
 from palimpsest.store.engine import Connection, Store
-from palimpsest.store.pending import Cluster
 from palimpsest.store.runs import Lease
 
 _EPISODES_AT_ONCE = 20_000
-JUDGE = "rules"
+_FIRST, _LAST = EntityId(bytes(16)), EntityId(b"\xff" * 16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,24 +46,37 @@ class ConsolidateReport:
 
 
 def consolidate(
-    store: Store, *, clock: Clock, progress: Progress, holder: str, dry_run: bool = False
+    store: Store,
+    *,
+    clock: Clock,
+    progress: Progress,
+    holder: str,
+    dry_run: bool = False,
+    judge: Judge | None = None,
+    start: EntityId = _FIRST,
+    at_once: int | None = None,
 ) -> ConsolidateReport:
-    """Consolidate everything that is pending, under a run of its own; nothing pending writes nothing."""
+    """Consolidate everything that is pending, under a run of its own; nothing pending writes nothing.
+
+    `start` is where among the ids of the entities the work begins, so that several consolidators seldom meet; `at_once`
+    is about how many episodes are judged and committed together.
+    """
     if not dry_run:
         runs.end_lost(store, job="consolidate", now=clock.now())
     waiting = store.read(pending.count_pending)
     if dry_run or not waiting:
-        return _Consolidation(store, clock, progress, holder, None).run(dry_run=dry_run)
+        return _Consolidation(store, clock, progress, holder, None, judge).run(dry_run=dry_run)
     lease = runs.acquire(store, job="consolidate", source_name=None, rules=RULES, now=clock.now(), holder=holder)
     with released_on_failure(store, lease, clock):
-        report = consolidate_under(store, clock=clock, progress=progress, lease=lease)
+        work = _Consolidation(store, clock, progress, holder, lease, judge, start=start, at_once=at_once)
+        report = work.run(dry_run=False)
     runs.release(store, lease, state="done", now=clock.now(), counts=counts_of(report))
     return report
 
 
 def consolidate_under(store: Store, *, clock: Clock, progress: Progress, lease: Lease) -> ConsolidateReport:
     """Consolidate under a run that the caller holds and ends."""
-    return _Consolidation(store, clock, progress, lease.holder, lease).run(dry_run=False)
+    return _Consolidation(store, clock, progress, lease.holder, lease, None).run(dry_run=False)
 
 
 def counts_of(report: ConsolidateReport) -> dict[str, object]:
@@ -80,8 +93,21 @@ def counts_of(report: ConsolidateReport) -> dict[str, object]:
 class _Consolidation:
     """One consolidation at work."""
 
-    def __init__(self, store: Store, clock: Clock, progress: Progress, holder: str, lease: Lease | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        progress: Progress,
+        holder: str,
+        lease: Lease | None,
+        judge: Judge | None,
+        *,
+        start: EntityId = _FIRST,
+        at_once: int | None = None,
+    ) -> None:
         self.store, self.clock, self.progress, self.holder, self.lease = store, clock, progress, holder, lease
+        self.judge: Judge = judge or RulesJudge()
+        self.start, self.at_once = start, at_once or _EPISODES_AT_ONCE
         self.ids = store.ids
         self.started_at = clock.now()
         self.counts: Counter[str] = Counter()
@@ -95,10 +121,9 @@ class _Consolidation:
             self.plan_only()
         elif self.lease is not None:
             self.take_over()
-            after = EntityId(b"\x00" * 16)
-            while entities := self.claim(after):
-                self.commit(entities)
-                after = EntityId(entities[-1][:8] + b"\xff" * 8)
+            self.walk(self.start, _LAST)
+            if self.start > _FIRST:
+                self.walk(_FIRST, self.start)
         self.progress.done()
         return ConsolidateReport(
             run=self.lease.run.hex() if self.lease else "",
@@ -119,48 +144,45 @@ class _Consolidation:
         if gone:
             self.store.write(lambda connection: pending.release(connection, gone))
 
-    def claim(self, after: EntityId) -> list[EntityId]:
+    def walk(self, after: EntityId, until: EntityId) -> None:
+        """Consolidate what is pending between two ids, stretch by stretch."""
+        while entities := self.claim(after, until):
+            self.commit(entities)
+            after = EntityId(entities[-1][:8] + b"\xff" * 8)
+
+    def claim(self, after: EntityId, until: EntityId) -> list[EntityId]:
         """The next leased entities."""
-        now, holder = self.clock.now(), self.holder
-        return self.store.write(
-            lambda connection: pending.claim(connection, holder=holder, now=now, after=after, most=_EPISODES_AT_ONCE)
+        now, holder, most = self.clock.now(), self.holder, self.at_once
+        return self.store.write_leased(
+            lambda connection: pending.claim(connection, holder=holder, now=now, after=after, until=until, most=most)
         )
 
-    def judge(self, entities: list[EntityId]) -> list[tuple[Cluster, list[Verdict], Version | None]]:
-        """The verdicts on every cluster of leased entities."""
-        return self.store.read(lambda connection: self._judge(connection, entities))
+    def judged(self, entities: list[EntityId]) -> list[Judged]:
+        """The verdicts on every cluster of entities. No transaction is open while the judge thinks."""
 
-    def _judge(
-        self, connection: Connection, entities: list[EntityId]
-    ) -> list[tuple[Cluster, list[Verdict], Version | None]]:
-        found = pending.clusters(connection, entities)
-        later = [cluster.belief for cluster in found if cluster.episodes[0].kind is not Kind.FIRST]
-        so_far = pending.versions_so_far(connection, later)
-        judged = []
-        for cluster in found:
-            earlier = so_far.get(cluster.belief, [])
-            current = next((version for version in earlier if version.state is State.CURRENT), None)
-            last = earlier[-1].number if earlier else 0
-            values = [(version.number, version.value) for version in earlier]
-            ended = earlier[-1].valid_to if earlier else None
-            judged.append((cluster, reconcile(cluster.aspect, current, last, values, cluster.episodes, ended), current))
-        return judged
+        def ask(connection: Connection) -> list[tuple[Cluster, list[Version]]]:
+            found = pending.clusters(connection, entities)
+            later = [cluster.belief for cluster in found if not cluster.opens_a_belief]
+            so_far = pending.versions_so_far(connection, later)
+            return [(cluster, so_far.get(cluster.belief, [])) for cluster in found]
+
+        return self.judge.judge(self.store.read(ask))
 
     def commit(self, entities: list[EntityId]) -> None:
         """Judge leased entities, and write the verdicts in one transaction."""
         assert self.lease is not None
-        judged = self.judge(entities)
+        judged = self.judged(entities)
         now, lease = self.clock.now(), self.lease
         rows = versions.Verdicts()
-        for cluster, verdicts, _ in judged:
-            add_rows(rows, cluster, verdicts, run=lease.run, now=now, ids=self.ids)
+        for one in judged:
+            add_rows(rows, one, run=lease.run, now=now, ids=self.ids, judge=self.judge.name)
         founded = self.counts["founded"] + len(rows.opened)
 
         def work(connection: Connection) -> None:
             runs.beat(connection, lease, now, founded=founded)
             versions.commit(connection, rows, entities=entities, holder=self.holder, now=now)
 
-        self.store.write(work)
+        self.store.write_leased(work)
         self.counts["founded"] = founded
         self.counts["entities"] += len(entities)
         self.count(judged)
@@ -168,23 +190,22 @@ class _Consolidation:
 
     def plan_only(self) -> None:
         """Judge everything that is pending, and write nothing."""
-        after = EntityId(b"\x00" * 16)
+        after = _FIRST
         while entities := self.store.read(lambda c, a=after: pending.entities_after(c, a, _EPISODES_AT_ONCE)):  # type: ignore[misc]
-            judged = self.judge(entities)
+            judged = self.judged(entities)
             self.counts["entities"] += len(entities)
             self.count(judged)
             urns = self.store.read(lambda c, e=entities: readings.urns_of(c, e))  # type: ignore[misc]
-            for cluster, verdicts, current in judged:
-                self.say(short_name(urns[cluster.entity]), cluster, verdicts, current)
+            for one in judged:
+                self.say(short_name(urns[one.cluster.entity]), one.cluster, one.verdicts, one.current)
             after = EntityId(entities[-1][:8] + b"\xff" * 8)
 
-    def count(self, judged: list[tuple[Cluster, list[Verdict], Version | None]]) -> None:
+    def count(self, judged: list[Judged]) -> None:
         """Count clusters, episodes and verdicts."""
         self.counts["clusters"] += len(judged)
-        for _, verdicts, _ in judged:
-            self.counts["episodes"] += len(verdicts)
-            for verdict in verdicts:
-                self.verdicts[verdict.kind.value] += 1
+        for one in judged:
+            self.counts["episodes"] += len(one.every)
+            self.verdicts.update(verdict.kind.value for verdict in one.every)
 
     def say(self, name: str, cluster: Cluster, verdicts: list[Verdict], current: Version | None) -> None:
         """Keep what would be written as lines, the first thousand."""
@@ -198,13 +219,12 @@ class _Consolidation:
             before = after
 
 
-def add_rows(
-    rows: versions.Verdicts, cluster: Cluster, verdicts: list[Verdict], *, run: bytes, now: Moment, ids: Ids
-) -> None:
+def add_rows(rows: versions.Verdicts, judged: Judged, *, run: bytes, now: Moment, ids: Ids, judge: str) -> None:
     """The rows that the verdicts on one belief come to. A version opened and closed in one pass is written closed."""
+    cluster = judged.cluster
     opened: dict[int, Opened] = {}
-    ends: dict[int, Closed] = {}
-    for verdict in verdicts:
+    ends: dict[int, Closed] = {judged.tail.number: judged.tail} if judged.tail is not None else {}
+    for verdict in judged.every:
         episode, closed = verdict.episode, verdict.closed
         rows.decided.append((verdict.kind.value, episode.cell, episode.number))
         if closed is not None:
@@ -233,15 +253,15 @@ def add_rows(
                 now,
                 closed_at,
                 run,
-                JUDGE,
+                judge,
                 version.reason,
                 version.reverts_to,
                 successor,
                 ended,
             )
         )
-    if cluster.aspect in LINEAGE_ASPECTS:
-        _add_edges(rows, cluster, verdicts[-1], ids)
+    if cluster.aspect in LINEAGE_ASPECTS and judged.verdicts:
+        _add_edges(rows, cluster, judged.verdicts, ids)
 
 
 _OPEN = (State.CURRENT.value, None, None, None, None)
@@ -253,9 +273,10 @@ def _end_of(closed: Closed, now: Moment) -> tuple[str, Moment | None, Moment | N
     return state.value, closed.valid_to, now, closed.successor, closed.reason
 
 
-def _add_edges(rows: versions.Verdicts, cluster: Cluster, last: Verdict, ids: Ids) -> None:
+def _add_edges(rows: versions.Verdicts, cluster: Cluster, verdicts: list[Verdict], ids: Ids) -> None:
     """The lineage that the belief states from now on, in place of what it stated before."""
-    if cluster.episodes[0].kind is not Kind.FIRST:
+    last = verdicts[-1]
+    if verdicts[0].episode.kind is not Kind.FIRST:
         rows.edges_of.append(cluster.belief)
     if last.episode.value is None:
         return

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from palimpsest.core.aspects.aspect import Impact
 from palimpsest.core.belief import State, Version
+from palimpsest.core.cluster import Cluster
 from palimpsest.core.episode import Episode, Ground, Kind
 from palimpsest.core.ids import BeliefId, CellId, EntityId
 from palimpsest.core.moment import Moment
@@ -20,16 +20,6 @@ _KINDS = {kind.value: kind for kind in Kind}
 _IMPACTS = {int(impact): impact for impact in Impact}
 
 
-class Cluster(NamedTuple):
-    """The pending episodes of one belief, oldest first."""
-
-    belief: BeliefId
-    entity: EntityId
-    aspect: str
-    key: str
-    episodes: list[Episode]
-
-
 def count_pending(connection: sa.Connection) -> int:
     """How many episodes wait for a verdict."""
     return int(
@@ -37,29 +27,26 @@ def count_pending(connection: sa.Connection) -> int:
     )
 
 
-def claim(connection: sa.Connection, *, holder: str, now: Moment, after: EntityId, most: int) -> list[EntityId]:
-    """Lease the next entities with pending episodes that nobody else holds: about `most` episodes' worth, by id."""
-    rows = connection.execute(
+def claim(
+    connection: sa.Connection, *, holder: str, now: Moment, after: EntityId, until: EntityId, most: int
+) -> list[EntityId]:
+    """Lease the next entities between two ids with pending episodes that nobody else holds, in the order of their ids.
+
+    About `most` episodes' worth; the last of them with all that it has pending.
+    """
+    free = sa.or_(entity.c.holder.is_(None), entity.c.held_until < now, entity.c.holder == holder)
+    pending = (
         sa.select(cell.c.entity_id)
         .join(episode, episode.c.cell_id == cell.c.id)
         .join(entity, entity.c.id == cell.c.entity_id)
-        .where(
-            episode.c.verdict.is_(None),
-            episode.c.cell_id > after,
-            sa.or_(entity.c.holder.is_(None), entity.c.held_until < now, entity.c.holder == holder),
-        )
+        .where(episode.c.verdict.is_(None), episode.c.cell_id > after, episode.c.cell_id <= until, free)
         .order_by(episode.c.cell_id)
         .limit(most)
+        .subquery("pending")
     )
-    found = list(dict.fromkeys(EntityId(row[0]) for row in rows))
-    if not found:
-        return []
     claimed = connection.execute(
         sa.update(entity)
-        .where(
-            entity.c.id.in_(found),
-            sa.or_(entity.c.holder.is_(None), entity.c.held_until < now, entity.c.holder == holder),
-        )
+        .where(entity.c.id.in_(sa.select(pending.c.entity_id)), free)
         .values(holder=holder, held_until=now + LEASE_MS)
         .returning(entity.c.id)
     )
