@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from palimpsest.core.moment import Moment, spoken
-from palimpsest.store import answers_state, migrate
+from palimpsest.store import answers_state, migrate, vector_types
 from palimpsest.store.engine import Store
 
 _OLDEST_SQLITE = (3, 40, 0)
@@ -41,6 +41,8 @@ class DatahubFacts:
     """What a look at a DataHub found. Texts are empty and numbers None where there is nothing to tell.
 
     `problem`: it cannot be reached; `refused`: it does not take the token; `uncounted`: why `entities` is None.
+    `asks_links`: links are to be written there; `may_link`: whether they may be, None where DataHub does not tell;
+    `links_refused`: it does not take the token to write with.
     """
 
     missing: tuple[str, ...] = ()
@@ -57,6 +59,9 @@ class DatahubFacts:
     mcp_version: str = ""
     entities: int | None = None
     uncounted: str = ""
+    asks_links: bool = False
+    may_link: bool | None = None
+    links_refused: str = ""
 
 
 def check_datahub(facts: DatahubFacts, *, needs_mcp: bool) -> list[Check]:
@@ -71,6 +76,7 @@ def check_datahub(facts: DatahubFacts, *, needs_mcp: bool) -> list[Check]:
         version = f", version {facts.version}" if facts.version else ""
         found.append(Check(name="DataHub", health=Health.OK, found=f"{facts.url}{version}"))
         found.append(_token(facts))
+        found += _links(facts)
     if facts.mcp_command:
         found.append(_mcp_command(facts, needs_mcp))
     elif facts.mcp_url and not facts.uncounted:
@@ -92,6 +98,26 @@ def _token(facts: DatahubFacts) -> Check:
     return Check(name="token", health=Health.OK, found=whose)
 
 
+def _links(facts: DatahubFacts) -> list[Check]:
+    """Whether links may be written, if they are to be and the catalog can be read at all."""
+    if not facts.asks_links or facts.refused:
+        return []
+    name = "links"
+    if facts.links_refused:
+        do = "set publish.token to a valid token of somebody who may edit links"
+        return [Check(name=name, health=Health.FAIL, found=facts.links_refused, do=do)]
+    if facts.may_link is None:
+        do = "publish says so for each dataset that it may not change, and writes nothing else"
+        return [Check(name=name, health=Health.WARN, found="cannot be told without writing", do=do)]
+    if not facts.may_link:
+        do = (
+            "in DataHub under Settings, Permissions, give the bearer of publish.token (else of the token to read with)"
+            " the privilege Edit Links on datasets"
+        )
+        return [Check(name=name, health=Health.FAIL, found="the token may not edit them", do=do)]
+    return [Check(name=name, health=Health.OK, found="may be edited")]
+
+
 def _mcp_command(facts: DatahubFacts, needed: bool) -> Check:
     if not facts.mcp_place:
         do = "only scan datahub-mcp needs it: install uv, or name another command in datahub.mcp_command"
@@ -99,6 +125,25 @@ def _mcp_command(facts: DatahubFacts, needed: bool) -> Check:
         return Check(name="MCP server", health=health, found=f"no command {facts.mcp_command}", do=do)
     version = f", mcp-server-datahub {facts.mcp_version}" if facts.mcp_version else ""
     return Check(name="MCP server", health=Health.OK, found=f"{facts.mcp_place}{version}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderFacts:
+    """What a look at the embedder of the settings found: its name, or the problem and what to do.
+
+    `name` is empty where there is to be none.
+    """
+
+    name: str = ""
+    problem: str = ""
+    hint: str = ""
+
+
+def check_embedder(facts: EmbedderFacts) -> Check:
+    """Whether the embedder of the settings makes vectors. Without it everything is found by text."""
+    if facts.problem:
+        return Check(name="embedder", health=Health.FAIL, found=facts.problem, do=facts.hint)
+    return Check(name="embedder", health=Health.OK, found=facts.name or "none: searching by text only")
 
 
 def check_library() -> Check:
@@ -124,6 +169,7 @@ def check_store(store: Store, now: Moment) -> list[Check]:
         found.append(Check(name="database", health=Health.OK, found=facts.version))
     if found[0].health is Health.OK:
         found.append(_size(store))
+        found.append(_vectors(store))
         found.append(_readings(store, now))
     return found
 
@@ -177,6 +223,21 @@ def _size(store: Store) -> Check:
     rows = store.read(answers_state.rows_by_table)
     told = f"{size / 1e6:.1f} MB, " if size is not None else ""
     return Check(name="size", health=Health.OK, found=f"{told}{rows['entity']} entities, {rows['episode']} episodes")
+
+
+def _vectors(store: Store) -> Check:
+    """How vectors are kept, and what is better where it can be had."""
+    kept = vector_types.kept(store)
+    if kept.is_embedded:
+        return Check(name="vectors", health=Health.OK, found="bytes, their signs searched in memory")
+    if not kept.form.native:
+        do = "for many readers: an administrator runs CREATE EXTENSION vector before the first palimpsest db upgrade"
+        return Check(name="vectors", health=Health.WARN, found="bytes: the database had no type for them", do=do)
+    if not kept.indexed:
+        do = f"every search compares all: create the index {vector_types.INDEX}, as the migration would"
+        return Check(name="vectors", health=Health.WARN, found="no index", do=do)
+    version = ".".join(map(str, kept.form.pgvector))
+    return Check(name="vectors", health=Health.OK, found=f"pgvector {version}, indexed" if version else "indexed")
 
 
 def _readings(store: Store, now: Moment) -> Check:

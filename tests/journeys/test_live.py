@@ -3,78 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-import stamina
 
-from palimpsest.adapters.datahub.credentials import Credentials
-from palimpsest.adapters.datahub.graphql import GraphqlReader
 from palimpsest.adapters.datahub.mcp_source import McpReader
 from palimpsest.core.errors import CatalogError
-from palimpsest.jobs.consolidate import consolidate
-from palimpsest.jobs.scan import ScanReport, ScanRequest, scan
-from palimpsest.jobs.verify import verify
-from palimpsest.ports import CatalogReader
-from palimpsest.queries.changes import ChangesRequest, changes
 from palimpsest.queries.held import When
 from palimpsest.queries.show import show
-from palimpsest.store import migrate
-from palimpsest.store.engine import Store, open_store
-from palimpsest.testing import FixedClock, NoProgress
-from palimpsest.testing.gms import GmsDouble
 from tests.building import owners
-from tests.testing.second import datahub_environment
-
-SAMPLE = Path(__file__).resolve().parents[2] / "demo" / "catalog" / "2026-03-02-monday.json"
-ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
-
-
-class Live:
-    """One store, one double, and a clock that goes on."""
-
-    def __init__(self, store: Store, gms: GmsDouble) -> None:
-        self.store, self.gms = store, gms
-        self.clock = FixedClock(1_772_500_000_000, step=1_000)  # type: ignore[arg-type]
-
-    def graphql(self, token: str = "") -> GraphqlReader:
-        """A reader over GraphQL."""
-        return GraphqlReader(self.gms.url, token or self.gms.token, timeout=5)
-
-    def scan(self, reader: CatalogReader) -> ScanReport:
-        """Scan and consolidate; every rule holds afterwards."""
-        try:
-            report = scan(
-                self.store,
-                reader,
-                ScanRequest(source=reader.kind),
-                clock=self.clock,
-                progress=NoProgress(),
-                holder="test",
-            )
-        finally:
-            reader.close()
-            consolidate(self.store, clock=self.clock, progress=NoProgress(), holder="test")
-            assert verify(self.store, clock=self.clock, progress=NoProgress()).broken == 0
-        return report
-
-    def changes(self) -> list[str]:
-        """The lines of everything that changed so far."""
-        view = changes(self.store, ChangesRequest(since="2020-01-01"), When(now=self.clock.now()))
-        return [line.partition(", ")[0] for line in view.lines]
-
-
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[Live]:
-    """The sample catalog behind a double, and an empty store. No retry waits."""
-    store = open_store(f"sqlite:///{tmp_path / 'memory.db'}")
-    migrate.upgrade(store, now=1)  # type: ignore[arg-type]
-    with GmsDouble.serving(load=[SAMPLE]) as gms, stamina.set_testing(True, attempts=2):
-        yield Live(store, gms)
-    store.dispose()
+from tests.journeys.living import ORDERS, Live
 
 
 def test_a_changed_owner_is_the_one_thing_that_is_written(live: Live) -> None:
@@ -135,18 +74,6 @@ def test_a_search_that_lags_is_no_deletion(live: Live) -> None:
     live.gms.faults.search_lags = False
     live.gms.refresh()
     assert live.scan(live.graphql()).changes == {"minor": 1}
-
-
-@pytest.fixture
-def mcp(live: Live) -> Callable[[], McpReader]:
-    """Makes readers through DataHub's real MCP server."""
-    command = [str(datahub_environment() / "bin" / "mcp-server-datahub")]
-
-    def make() -> McpReader:
-        credentials = Credentials(url=live.gms.url, token=live.gms.token)
-        return McpReader(credentials, command=command, environ=dict(os.environ))
-
-    return make
 
 
 @pytest.mark.long

@@ -21,6 +21,19 @@ def datahub_environment() -> Path:
     return folder
 
 
+def mcp_command(folder: Path) -> list[str]:
+    """The command of the official MCP server, without graphql-core even where that is installed beside it.
+
+    With it, the server parses and prints each of its long queries again before it sends them, which takes it 12 times
+    as long; `uvx mcp-server-datahub` does not install it. `folder` gets a package that hides it.
+    """
+    hiding = folder / "without" / "graphql"
+    hiding.mkdir(parents=True, exist_ok=True)
+    (hiding / "__init__.py").write_text('raise ImportError("hidden")\n', "utf-8")
+    server = datahub_environment() / "bin" / "mcp-server-datahub"
+    return ["env", f"PYTHONPATH={hiding.parent}", str(server)]
+
+
 def server_environment(home: Path, url: str, token: str) -> dict[str, str]:
     """The environment variables under which DataHub's programs run in a test: a home of their own, no telemetry."""
     return {

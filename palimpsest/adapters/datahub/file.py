@@ -21,6 +21,7 @@ from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skip, Sk
 
 # DataHub does not always spell a raw aspect as its class: `editableMlModelProperties` of `EditableMLModelProperties`.
 _SPELLED = {part.casefold(): part for part in (*READERS, *TIME_SERIES)}
+_LONGEST_URN = 2_000  # bytes: DataHub takes 512 itself, and an index of PostgreSQL 2,700
 _CHANGE_TYPES = frozenset({"UPSERT", "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE", "PATCH", None})
 
 
@@ -33,6 +34,7 @@ class FileReader:
     kind = "file"
     origin = "file"
     listing_is_proof = True
+    kept = None
 
     def __init__(self, path: Path, *, complete: bool = False) -> None:
         self.path = path
@@ -148,7 +150,7 @@ def _aspect(
     if part not in READERS:
         return Skipped(Skip.TIME_SERIES if part in TIME_SERIES else Skip.UNKNOWN_ASPECT, part)
     kind = kind_of(urn)
-    if kind is None or not urn.isprintable() or "\ufffd" in urn:
+    if kind is None or not urn.isprintable() or "\ufffd" in urn or len(urn.encode()) > _LONGEST_URN:
         return Failed(f"{where} {part}", f"{urn[:80]!r} is no URN")
     if not is_remembered(kind):
         return Skipped(Skip.OTHER_ENTITY, kind)

@@ -5,13 +5,10 @@ Two requests per 1,000 entities for the listing and 25 for what they say, with b
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from types import TracebackType
-from typing import TypeVar
 
+from palimpsest.adapters.datahub.batches import chunks, read_at_once
 from palimpsest.adapters.datahub.cells import read_part
 from palimpsest.adapters.datahub.graphql_client import GraphqlClient, Unanswered, UnknownToServer
 from palimpsest.adapters.datahub.graphql_read import (
@@ -24,9 +21,11 @@ from palimpsest.adapters.datahub.graphql_read import (
     stated,
 )
 from palimpsest.adapters.datahub.graphql_words import KINDS, PARTS, SCROLL, entities_query
+from palimpsest.adapters.datahub.kept import KeptReading, read_whole
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.entity import kind_of
 from palimpsest.core.errors import CatalogError
+from palimpsest.core.moment import Moment
 from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skipped
 
 _LISTED_AT_ONCE = 500
@@ -35,7 +34,6 @@ _LISTING_TRIES = 3
 # So many entities in a row that the server has no answer for are no longer their fault.
 _MOST_FAILED_IN_A_ROW = 25
 
-T = TypeVar("T")
 Found = Entity | Failed
 
 
@@ -46,9 +44,17 @@ class GraphqlReader:
     listing_is_proof = False
 
     def __init__(
-        self, url: str, token: str = "", *, page_size: int = 40, concurrency: int = 4, timeout: float = 30.0
+        self,
+        url: str,
+        token: str = "",
+        *,
+        page_size: int = 40,
+        concurrency: int = 4,
+        timeout: float = 30.0,
+        kept: KeptReading | None = None,
     ) -> None:
         self.origin = url
+        self.kept = kept or KeptReading()
         self._client = GraphqlClient(url, token, timeout=timeout)
         self._page_size = max(1, page_size)
         self._concurrency = max(1, concurrency)
@@ -69,6 +75,7 @@ class GraphqlReader:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+        self.kept.close()
 
     @property
     def requests(self) -> int:
@@ -96,16 +103,30 @@ class GraphqlReader:
         self._listed_whole = False
         self._client.check()
         urns, whole = self._list()
-        for found in self._entities(urns, PARTS):
-            if isinstance(found, Failed):
-                yield found
-            else:
-                yield from raw_aspects(found, PARTS)
+        taken: set[str] = set()
+        for urn, records in self.kept.take(urns):
+            taken.add(urn)
+            yield from records
+        for asked_at, batch in self._batches([urn for urn in urns if urn not in taken], PARTS):
+            read: list[RawAspect | Failed] = []
+            for found in batch:
+                read.extend([found] if isinstance(found, Failed) else raw_aspects(found, PARTS))
+            self.kept.keep(read_whole(read), asked_at)
+            yield from read
         self._listed_whole = whole
+
+    def urns(self) -> list[str]:
+        """Every entity of the catalog by kind, soft-deleted ones too. Raises CatalogError."""
+        self._client.check()
+        return self._list()[0]
+
+    def entities(self, urns: list[str]) -> Iterator[Found]:
+        """What the catalog holds of each entity now. Raises CatalogError."""
+        return self._entities(urns, PARTS)
 
     def confirm(self, wanted: Iterable[tuple[str, str]]) -> Iterator[RawAspect | Failed]:
         """What the catalog says of raw aspects (URN, name) now; empty where an entity that is there has none."""
-        for some in _chunks(wanted, self._page_size * 10):
+        for some in chunks(wanted, self._page_size * 10):
             parts_of: dict[str, list[str]] = {}
             for urn, part in some:
                 if part in PARTS:
@@ -119,7 +140,7 @@ class GraphqlReader:
 
     def confirm_gone(self, urns: Iterable[str]) -> Iterator[RawAspect | Failed]:
         """The `status` of entities that a listing lacks, each read by its URN."""
-        for some in _chunks(urns, self._page_size * 10):
+        for some in chunks(urns, self._page_size * 10):
             for found in self._entities(some, PARTS):
                 yield found if isinstance(found, Failed) else presence(found)
 
@@ -199,25 +220,23 @@ class GraphqlReader:
     # --- entities -----------------------------------------------------------------------------------------------
 
     def _entities(self, urns: list[str], parts: tuple[str, ...]) -> Iterator[Found]:
-        """What each URN is, batch by batch, a few batches at once, in order."""
-        batches = iter(_batches(urns, self._page_size))
-        pool = ThreadPoolExecutor(max_workers=self._concurrency, thread_name_prefix="datahub")
-        waiting: deque[Future[list[Found]]] = deque()
+        """What each URN is, in order."""
+        for _, batch in self._batches(urns, parts):
+            yield from batch
 
-        def fill() -> None:
-            for kind, batch in islice(batches, self._concurrency + 1 - len(waiting)):
-                waiting.append(pool.submit(self._read, kind, batch, parts))
-
-        try:
-            fill()
-            while waiting:
-                found = waiting.popleft().result()
-                fill()
-                for each in found:
-                    self._count_failure(each)
-                    yield each
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    def _batches(self, urns: list[str], parts: tuple[str, ...]) -> Iterator[tuple[Moment, list[Found]]]:
+        """What each URN is, batch by batch, a few batches at once, in order, with the time of the question."""
+        batches = _batches(urns, self._page_size)
+        for asked_at, found in read_at_once(
+            batches,
+            lambda batch: self._read(*batch, parts),
+            workers=self._concurrency,
+            name="datahub",
+            now=self.kept.now,
+        ):
+            for each in found:
+                self._count_failure(each)
+            yield asked_at, found
 
     def _count_failure(self, found: Found) -> None:
         self._failed_in_a_row = self._failed_in_a_row + 1 if isinstance(found, Failed) else 0
@@ -277,9 +296,3 @@ def _batches(urns: list[str], size: int) -> Iterator[tuple[str, list[str]]]:
         batch.append(urn)
     if batch:
         yield batch_kind, batch
-
-
-def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some

@@ -104,6 +104,21 @@ class GraphqlClient:
             raise Unanswered(error.message) from None
         return self._read(response)
 
+    def post(self, path: str, body: Json) -> Json:
+        """The JSON answer to a JSON body. Raises CatalogError when the server cannot be used, and Unanswered."""
+        payload = dumps(body)
+        try:
+            response = self._retried(lambda: self._send("POST", path, payload))
+        except _Silent as error:
+            self._retried(lambda: self._send("GET", "/config"))  # raises when the server itself is gone
+            raise Unanswered(error.message) from None
+        if response.status_code != 200:
+            raise Unanswered(f"HTTP {response.status_code}")
+        try:
+            return loads(response.content)
+        except (ValueError, RecursionError) as error:
+            raise Unanswered("the answer is no JSON") from error
+
     def _retried(self, send: Callable[[], httpx.Response], attempts: int | None = None) -> httpx.Response:
         most = attempts or self._attempts
         try:

@@ -5,17 +5,15 @@ For 1,000 datasets: 20 searches, 100 calls of 10 entities, and one lineage call 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from itertools import islice
 from types import TracebackType
-from typing import TypeVar
 
+from palimpsest.adapters.datahub.batches import chunks, read_at_once
 from palimpsest.adapters.datahub.cells import read_part
 from palimpsest.adapters.datahub.credentials import Credentials, normalised
 from palimpsest.adapters.datahub.graphql_words import KINDS as TYPES
+from palimpsest.adapters.datahub.kept import KeptReading, read_whole
 from palimpsest.adapters.datahub.mcp import DEFAULT_COMMAND, Connection, ToolFailed
 from palimpsest.adapters.datahub.mcp_listing import Listing
 from palimpsest.adapters.datahub.mcp_read import (
@@ -35,9 +33,9 @@ from palimpsest.adapters.datahub.wire import live_aspect
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.entity import kind_of
 from palimpsest.core.errors import CatalogError
+from palimpsest.core.moment import Moment
 from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skipped
 
-T = TypeVar("T")
 Found = RawAspect | Failed
 _Read = Callable[[list[str]], list[Found]]
 
@@ -73,10 +71,12 @@ class McpReader:
         timeout: float = 30.0,
         start_timeout: float = 120.0,
         window: int = 10_000,
+        kept: KeptReading | None = None,
     ) -> None:
         if gms is None and not url:
             raise ValueError("either a GMS or the address of an MCP server")
         self.origin = normalised(url) if url else gms.url if gms else ""
+        self.kept = kept or KeptReading()
         self._gms, self._command, self._url, self._token = gms, tuple(command), url, token
         self._environ = environ
         self._concurrency = max(1, concurrency)
@@ -98,6 +98,7 @@ class McpReader:
     def close(self) -> None:
         """End the session, and the server's process if it is ours."""
         self._server.close()
+        self.kept.close()
 
     @property
     def requests(self) -> int:
@@ -135,7 +136,14 @@ class McpReader:
             raise self._unlisted(error) from error
         yield from listing.failures
         known = [urn for urn in urns if kind_of(urn) in KINDS]
-        yield from self._at_once(known, _ENTITIES_AT_ONCE, self._read)
+        taken: set[str] = set()
+        for urn, records in self.kept.take(known):
+            taken.add(urn)
+            yield from records
+        rest = [urn for urn in known if urn not in taken]
+        for asked_at, found in self._batches(rest, _ENTITIES_AT_ONCE, self._read):
+            self.kept.keep(read_whole(found), asked_at)
+            yield from found
         self._listed_whole = listing.is_whole
 
     def confirm(self, wanted: Iterable[tuple[str, str]]) -> Iterator[Found]:
@@ -148,7 +156,7 @@ class McpReader:
             if part in HISTORY_PARTS:
                 parts_of.setdefault(urn, set()).add(part)
         for urn, parts in parts_of.items():
-            for some in _chunks(sorted(parts), _HISTORY_ASPECTS):
+            for some in chunks(sorted(parts), _HISTORY_ASPECTS):
                 of_part.setdefault(tuple(some), []).append(urn)
         for names, urns in of_part.items():
             at_once = min(_HISTORY_URNS, _HISTORY_PAIRS // len(names))
@@ -157,7 +165,7 @@ class McpReader:
     def confirm_gone(self, urns: Iterable[str]) -> Iterator[Found]:
         """The `status` of entities that a listing lacks; nothing of one that is there and cannot be told."""
         self._open()
-        for some in _chunks(urns, 50):
+        for some in chunks(urns, 50):
             yield from self._at_once(some, _ENTITIES_AT_ONCE, self._presence)
 
     def observe(self, urn: str, part: str, payload: bytes) -> Seen:
@@ -209,25 +217,18 @@ class McpReader:
     # --- entities -----------------------------------------------------------------------------------------------
 
     def _at_once(self, urns: list[str], size: int, read: _Read) -> Iterator[Found]:
-        """What a reading function says of the URNs, some batches at once, in order."""
-        batches = _chunks(urns, size)
-        pool = ThreadPoolExecutor(max_workers=self._concurrency, thread_name_prefix="datahub-mcp")
-        waiting: deque[Future[list[Found]]] = deque()
+        """What a reading function says of the URNs, in order."""
+        for _, found in self._batches(urns, size, read):
+            yield from found
 
-        def fill() -> None:
-            for batch in islice(batches, self._concurrency + 1 - len(waiting)):
-                waiting.append(pool.submit(read, batch))
-
-        try:
-            fill()
-            while waiting:
-                found = waiting.popleft().result()
-                fill()
-                for each in found:
-                    self._count_failure(each)
-                    yield each
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    def _batches(self, urns: list[str], size: int, read: _Read) -> Iterator[tuple[Moment, list[Found]]]:
+        """The same, batch by batch, some batches at once, with the time of the question."""
+        for asked_at, found in read_at_once(
+            chunks(urns, size), read, workers=self._concurrency, name="datahub-mcp", now=self.kept.now
+        ):
+            for each in found:
+                self._count_failure(each)
+            yield asked_at, found
 
     def _count_failure(self, found: Found) -> None:
         self._failed_in_a_row = self._failed_in_a_row + 1 if isinstance(found, Failed) else 0
@@ -249,6 +250,7 @@ class McpReader:
                     columns = self._columns(urn, entry)
                     stated = [*aspects_of(urn, entry, columns), *self._upstreams(urn)]
                 except (ToolFailed, ValueError) as error:
+                    self._refused(str(error))
                     found.append(Failed(urn, str(error)))
                     continue
                 found.extend(stated)
@@ -263,6 +265,7 @@ class McpReader:
         try:
             answer = self._server.call("get_entities", {"urns": list(urns)})
         except ToolFailed as error:
+            self._refused(str(error))
             if len(urns) == 1:
                 return [(urns[0], Failed(urns[0], str(error)))]
             self._still_there()
@@ -390,9 +393,3 @@ def _is_refused(why: str) -> bool:
 
 def _records(value: Json) -> list[Value]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some

@@ -1,4 +1,4 @@
-"""Looks whether a DataHub can be read: is it there, which version, whose token, and what starts its MCP server.
+"""Looks at a DataHub: is it there, which version, whose token, may links be written, what starts its MCP server.
 
 Asks once, without retries. Nothing here raises for a DataHub that cannot be read: that is what is found.
 """
@@ -16,6 +16,11 @@ from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.errors import CatalogError
 
 _WHOSE = "query palimpsestWhose { me { corpUser { urn } } }"
+_MAY_LINK = """query palimpsestMayLink {
+  searchAcrossEntities(input: {types: [DATASET], query: "*", start: 0, count: 1}) {
+    searchResults { entity { urn ... on Dataset { privileges { canEditLinks } } } }
+  }
+}"""
 _WHICH = "from importlib.metadata import version; print(version('mcp-server-datahub'))"
 _WHICH_WITHIN_S = 20.0
 
@@ -46,6 +51,28 @@ def look(url: str, token: str, *, timeout: float) -> Found:
         except (Unanswered, UnknownToServer) as error:
             return Found(version=version, refused=str(error), hint="see DataHub's own log")
         return Found(version=version, actor=actor)
+    finally:
+        client.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Whether a token's bearer may edit links: None where that cannot be told. `refused`: the token is not taken."""
+
+    may: bool | None = None
+    refused: str = ""
+    hint: str = ""
+
+
+def may_edit_links(url: str, token: str, *, timeout: float) -> Links:
+    """Ask a GMS whether the token's bearer may edit the links of one dataset that it lists. Writes nothing."""
+    client = GraphqlClient(url, token, timeout=timeout, attempts=1)
+    try:
+        return Links(may=_may_link(client.ask(_MAY_LINK, {}).data))
+    except (Unanswered, UnknownToServer):
+        return Links()
+    except CatalogError as error:
+        return Links(refused=error.message, hint=error.hint)
     finally:
         client.close()
 
@@ -83,3 +110,15 @@ def _actor(data: dict[str, Json]) -> str:
     user = me.get("corpUser") if isinstance(me, dict) else None
     urn = user.get("urn") if isinstance(user, dict) else None
     return urn if isinstance(urn, str) else ""
+
+
+def _may_link(data: dict[str, Json]) -> bool | None:
+    found: Json = data.get("searchAcrossEntities")
+    for step in ("searchResults", 0, "entity", "privileges", "canEditLinks"):
+        if isinstance(found, dict) and isinstance(step, str):
+            found = found.get(step)
+        elif isinstance(found, list) and isinstance(step, int) and found:
+            found = found[step]
+        else:
+            return None
+    return found if isinstance(found, bool) else None

@@ -63,6 +63,7 @@ def _settings(context: Context) -> list[Check]:
     return [
         Check(name="settings", health=Health.OK, found=found),
         *_store(context),
+        _embedder(loaded),
         _public_url(loaded),
         *_datahub(loaded),
     ]
@@ -85,6 +86,13 @@ def _store(context: Context) -> list[Check]:
     except StoreError as error:
         return [Check(name="store", health=Health.FAIL, found=error.message, do=error.hint)]
     return [Check(name="store", health=Health.OK, found=url), *checks]
+
+
+def _embedder(loaded: Loaded) -> Check:
+    from palimpsest import wiring
+    from palimpsest.queries import health
+
+    return health.check_embedder(wiring.embedder_facts(loaded.settings))
 
 
 def _public_url(loaded: Loaded) -> Check:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import cast
@@ -127,11 +129,15 @@ class GmsDouble:
 
     def reply(self, call: Call, token: str) -> tuple[Reply, list[Fault]]:
         """What is answered to a call, and the faults that happen to it."""
+        if isinstance(call.body, dict) and isinstance(call.body.get("query"), str):
+            call.body["query"] = sys.intern(str(call.body["query"]))  # a client asks the same long text again and again
         operation = _operation(call)
         actor = self.tokens.get(token, "") if self.tokens else SYSTEM
         request = Request(call.method, _full_path(call), operation, call.body, actor)
         self.requests.append(request)
-        struck = self.faults.striking(request.path, operation, json.dumps(call.body, ensure_ascii=False))
+        struck: list[Fault] = []
+        if self.faults.are_set:
+            struck = self.faults.striking(request.path, operation, json.dumps(call.body, ensure_ascii=False))
         reply = self._answer(call, actor, struck)
         request.status = reply.status
         return reply, struck
@@ -142,7 +148,8 @@ class GmsDouble:
                 self.faults.wait(fault.seconds)
             if fault.status:
                 headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
-                return Reply(fault.status, {"error": "Fault", "message": f"fault {fault.status}"}, headers)
+                phrase = HTTPStatus(fault.status).phrase
+                return Reply(fault.status, {"error": phrase, "message": f"fault {fault.status}: {phrase}"}, headers)
             if fault.message:
                 return Reply(200, {"data": None, "errors": [{"message": fault.message, "extensions": {"code": 500}}]})
         if call.path in ("/health", "/admin"):

@@ -94,6 +94,11 @@ class Faults:
 
     # --- what the double asks -----------------------------------------------------------------------------------------
 
+    @property
+    def are_set(self) -> bool:
+        """Whether any request can go wrong."""
+        return bool(self._faults)
+
     def striking(self, *said: str) -> list[Fault]:
         """The faults that happen to a request."""
         with self._lock:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.paths import simple_path
 from palimpsest.testing.gms.faults import Faults
-from palimpsest.testing.gms.kinds import kind_of, parts_of
+from palimpsest.testing.gms.kinds import KINDS, kind_of, parts_of
 from palimpsest.testing.gms.store import AspectStore, Value
 
 WINDOW = 10_000
@@ -68,6 +68,7 @@ class SearchIndex:
         self.store = store
         self.faults = faults
         self._documents: dict[str, Document] = {}
+        self._in_order: list[str] = []
         self._answers: dict[str, tuple[list[str], tuple[Facet, ...]]] = {}
 
     def refresh(self) -> None:
@@ -80,6 +81,8 @@ class SearchIndex:
                 self._documents.pop(urn, None)
         if changed:
             self._answers.clear()
+            if len(self._in_order) != len(self._documents) or not changed.issubset(self._documents):
+                self._in_order = sorted(self._documents)
 
     def search(self, given: Value, flags: Value) -> Page:
         """A page by `start` and `count`. Raises SearchError."""
@@ -126,7 +129,7 @@ class SearchIndex:
         found = self._answers.get(key)
         if found is None:
             keep = _filter_of(given, flags)
-            urns = sorted(urn for urn, document in self._documents.items() if keep(urn, document))
+            urns = [urn for urn in self._in_order if keep(urn, self._documents[urn])]
             urns = _sorted(urns, self._documents, given.get("sortInput"))
             most = _whole(flags.get("maxAggValues"), 20)
             facets = () if flags.get("skipAggregates") else _facets((self._documents[urn] for urn in urns), most)
@@ -192,22 +195,21 @@ def _filter_of(given: Value, flags: Value, skip: frozenset[str] = frozenset()) -
     """The test for one document: types, query text, filters, and no soft-deleted one unless it is asked for."""
     types = given.get("types")
     wanted = {str(name) for name in types} if isinstance(types, list) and types else None
+    kinds = frozenset(kind.enum for kind in KINDS.values() if kind.searchable and (not wanted or kind.enum in wanted))
     words = _words(given.get("query"))
     alternatives = _alternatives(given)
     asks_removed = any(_field(rule) == "removed" for rules in alternatives for rule in rules)
     hide_removed = not asks_removed and flags.get("includeSoftDeleted") is not True
+    tests = [[_rule(rule) for rule in rules if _field(rule) not in skip] for rules in alternatives]
 
     def keep(urn: str, document: Document) -> bool:
-        kind = kind_of(urn)
-        if kind is None or not kind.searchable or (wanted is not None and kind.enum not in wanted):
+        if kinds.isdisjoint(document["_entityType"]):
             return False
         if hide_removed and document.get("removed") == ("true",):
             return False
         if words and not all(any(word in text for text in document["_text"]) for word in words):
             return False
-        return not alternatives or any(
-            all(_field(rule) in skip or _holds(rule, urn, document) for rule in rules) for rules in alternatives
-        )
+        return not tests or any(all(test(urn, document) for test in either) for either in tests)
 
     return keep
 
@@ -236,18 +238,19 @@ def _words(query: Json) -> list[str]:
     return [word.casefold() for word in words if word and word not in ("AND", "OR", "NOT")]
 
 
-def _holds(rule: Value, urn: str, document: Document) -> bool:
-    found = _values(_field(rule), urn, document)
+def _rule(rule: Value) -> Keep:
+    """The test that one filter is, taken apart once for all documents."""
+    name = _field(rule)
+    name = _ALIASES.get(name, name)
     listed = rule.get("values")
     wanted = [str(value) for value in listed] if isinstance(listed, list) else []
-    held = _matches(str(rule.get("condition") or "EQUAL"), found, wanted)
-    return not held if rule.get("negated") is True else held
+    matches = _condition(str(rule.get("condition") or "EQUAL"), wanted)
+    negated = rule.get("negated") is True
 
+    def holds(urn: str, document: Document) -> bool:
+        return matches((urn,) if name == "urn" else document.get(name, ())) is not negated
 
-def _values(name: str, urn: str, document: Document) -> tuple[str, ...]:
-    if name == "urn":
-        return (urn,)
-    return document.get(_ALIASES.get(name, name), ())
+    return holds
 
 
 _ALIASES = {
@@ -258,9 +261,10 @@ _ALIASES = {
 }
 
 
-def _matches(condition: str, found: tuple[str, ...], wanted: list[str]) -> bool:
+def _condition(condition: str, wanted: list[str]) -> Callable[[tuple[str, ...]], bool]:
+    """Whether the values of a field match."""
     if condition == "EXISTS":
-        return bool(found)
+        return bool
     tests: dict[str, Callable[[str, str], bool]] = {
         "CONTAIN": lambda value, part: part.casefold() in value.casefold(),
         "START_WITH": lambda value, part: value.startswith(part),
@@ -272,9 +276,10 @@ def _matches(condition: str, found: tuple[str, ...], wanted: list[str]) -> bool:
         "LESS_THAN_OR_EQUAL_TO": lambda value, part: _number(value) <= _number(part),
     }
     test = tests.get(condition)
-    if test is None:  # EQUAL, IN, and the ones that take relatives in, which the double leaves out
-        return not set(wanted).isdisjoint(found)
-    return any(test(value, part) for value in found for part in wanted)
+    if test is not None:
+        return lambda found: any(test(value, part) for value in found for part in wanted)
+    one_of = frozenset(wanted)  # EQUAL, IN, and the ones that take relatives in, which the double leaves out
+    return lambda found: not one_of.isdisjoint(found)
 
 
 def _number(value: str) -> float:

@@ -14,17 +14,13 @@ from palimpsest.adapters.datahub.credentials import Credentials
 from palimpsest.adapters.datahub.graphql import GraphqlReader
 from palimpsest.adapters.datahub.mcp_source import McpReader
 from palimpsest.testing.gms import GmsDouble
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.testing.second import datahub_environment, mcp_command
 
 
 @pytest.fixture(scope="session")
 def datahub_bin() -> Path:
     """Where the programs of the second environment are; the test is skipped where there is none."""
-    folder = Path(os.environ.get("PALIMPSEST_TEST_DATAHUB_ENV") or ROOT / ".venv-datahub") / "bin"
-    if not (folder / "mcp-server-datahub").exists():
-        pytest.skip("needs an environment with mcp-server-datahub: name it in PALIMPSEST_TEST_DATAHUB_ENV")
-    return folder
+    return datahub_environment() / "bin"
 
 
 @pytest.fixture
@@ -40,13 +36,13 @@ def graphql() -> Iterator[Callable[..., GraphqlReader]]:
 
 
 @pytest.fixture
-def mcp(datahub_bin: Path) -> Iterator[Callable[..., McpReader]]:
+def mcp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., McpReader]]:
     """Makes readers that start the real server for a double, and closes them."""
     with ExitStack() as stack:
 
         def make(gms: GmsDouble, **options: object) -> McpReader:
             credentials = Credentials(url=gms.url, token=str(options.pop("token", gms.token)))
-            command = [str(datahub_bin / "mcp-server-datahub")]
+            command = mcp_command(tmp_path_factory.mktemp("server"))
             options.setdefault("environ", dict(os.environ))
             return stack.enter_context(McpReader(credentials, command=command, **options))  # type: ignore[arg-type]
 
