@@ -74,14 +74,15 @@ _DECIDE = (
 def commit(
     connection: sa.Connection, verdicts: Verdicts, *, entities: Sequence[EntityId], holder: str, now: Moment
 ) -> None:
-    """Write the verdicts on all pending episodes of leased entities, and give the leases back.
+    """Write the verdicts on all pending episodes of leased entities, and give the leases back; what is searched of
+    the entities is stale from then on.
 
     Raises LeaseHeldError when a lease was lost meanwhile: nothing of the transaction may stay.
     """
     released = connection.execute(
         sa.update(entity)
         .where(entity.c.id.in_(entities), entity.c.holder == holder, entity.c.held_until >= now)
-        .values(holder=None, held_until=None)
+        .values(holder=None, held_until=None, indexed_at=None)
     )
     if released.rowcount != len(entities):
         raise LeaseHeldError("an entity's lease ran out while it was consolidated", "run again")

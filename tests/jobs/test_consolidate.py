@@ -12,7 +12,9 @@ import sqlalchemy as sa
 
 from palimpsest.store.schema import cell, episode, evidence, version
 from tests.building import Memory, Record, dataset, mcp, owners, schema
-from tests.robustness.killing import differing, tables
+from tests.robustness.stores import differing, tables
+
+pytestmark = pytest.mark.usefixtures("dialect")
 
 ORDERS = dataset("shop.orders")
 
@@ -90,18 +92,18 @@ def test_consolidating_once_at_the_end_gives_the_same_versions(tmp_path: Path) -
     once.consolidate()
     for memory in (often, once):
         memory.store.dispose()
-    assert differing(tables(tmp_path / "often.db"), tables(tmp_path / "once.db")) == []
+    assert differing(tables(often.url), tables(once.url)) == []
 
 
 def test_consolidating_again_changes_nothing(memory: Memory) -> None:
     for number, records in enumerate(HISTORY, start=2):
         memory.scan(records, at=day(number))
     first = memory.consolidate()
-    before = tables(memory.folder / "memory.db")
+    before = tables(memory.url)
     again = memory.consolidate()
     assert (first.left, first.episodes > 8) == (0, True)
     assert (again.episodes, again.founded, again.run) == (0, 0, "")
-    assert differing(tables(memory.folder / "memory.db"), before) == []
+    assert differing(tables(memory.url), before) == []
 
 
 def test_a_store_of_more_entities_than_a_statement_takes_parameters(tmp_path: Path) -> None:
@@ -112,7 +114,8 @@ def test_a_store_of_more_entities_than_a_statement_takes_parameters(tmp_path: Pa
 
     memory = Memory(tmp_path)
     memory.store.dispose()
-    sa.event.listen(memory.store.engine, "connect", lower)
+    if memory.store.dialect.is_embedded:
+        sa.event.listen(memory.store.engine, "connect", lower)
     records = [mcp(dataset(f"t{n}"), "status", {"removed": False}) for n in range(250)]
     memory.scan(records, at=day(2))
     report = memory.consolidate()

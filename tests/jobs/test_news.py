@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from palimpsest.core.noise import Scope
 from tests.building import Memory, Record, dataset, mcp, owners, schema, tags
+
+pytestmark = pytest.mark.usefixtures("dialect")
 
 A, B = dataset("a"), dataset("b")
 MONDAY, TUESDAY = "2026-03-02T08:00:00Z", "2026-03-03T08:00:00Z"

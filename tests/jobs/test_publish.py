@@ -22,6 +22,8 @@ from palimpsest.store.schema import publication
 from palimpsest.testing import FixedClock, NoProgress
 from tests.building import Memory, Record, dataset, mcp, owners, status
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 PUBLIC = "https://memory.example.org"
 ORDERS, USERS = dataset("orders"), dataset("users")
 MONDAY, TUESDAY, WEDNESDAY = "2026-03-02T08:00:00Z", "2026-03-03T08:00:00Z", "2026-03-04T08:00:00Z"

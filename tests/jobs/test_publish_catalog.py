@@ -23,6 +23,8 @@ from palimpsest.testing import FixedClock, NoProgress
 from palimpsest.testing.gms import GmsDouble
 from tests.building import Memory, dataset, mcp, owners
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 ASPECT = "institutionalMemory"
 PUBLIC = "https://memory.example.org"
 ORDERS, USERS = dataset("orders"), dataset("users")

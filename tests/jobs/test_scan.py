@@ -17,6 +17,8 @@ from palimpsest.jobs.scan import ScanReport
 from palimpsest.store.schema import cell, entity, episode, metadata, run
 from tests.building import Memory, Record, dataset, mcp, owners, schema, status, tags, text
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 MONDAY, TUESDAY, WEDNESDAY = "2026-03-02T08:00:00Z", "2026-03-03T08:00:00Z", "2026-03-04T08:00:00Z"
 ORDERS, USERS = dataset("shop.orders"), dataset("shop.users")
 

@@ -15,6 +15,8 @@ from palimpsest.queries.brief import BriefView, brief
 from palimpsest.queries.held import When
 from tests.building import Memory, dataset, lineage, mcp, owners, schema, status, tags, text
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 ORDERS = dataset("shop.public.orders")
 MONDAY, FRIDAY = "2026-03-02T08:00:00Z", "2026-03-06T08:00:00Z"
 

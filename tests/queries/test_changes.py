@@ -26,6 +26,8 @@ from tests.building import (
     text,
 )
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 ORDERS = dataset("shop.public.orders")
 MONDAY, TUESDAY, FRIDAY = "2026-03-02T08:00:00Z", "2026-03-03T08:00:00Z", "2026-03-06T08:00:00Z"
 NOW = parse("2026-03-07T08:00:00Z")

@@ -10,6 +10,8 @@ from palimpsest.core.errors import UsageError
 from palimpsest.queries.entities import find
 from tests.building import Memory, dataset, mcp, status
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 ORDERS = dataset("shop.public.orders")
 DBT, SNOWFLAKE = dataset("shop.order_facts", "dbt"), dataset("shop.order_facts", "snowflake")
 UMLAUT = dataset("shop.Umsätze")

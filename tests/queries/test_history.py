@@ -13,6 +13,8 @@ from palimpsest.queries.held import When
 from palimpsest.queries.history import BeliefHistory, IntervalView, history, why
 from tests.building import Memory, dataset, mcp, owners, schema, status, tags
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 ORDERS = dataset("shop.public.orders")
 MONDAY, TUESDAY, FRIDAY = "2026-03-02T08:00:00Z", "2026-03-03T08:00:00Z", "2026-03-06T08:00:00Z"
 NOW = When(now=parse("2026-03-09T00:00:00Z"))

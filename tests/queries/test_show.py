@@ -13,6 +13,8 @@ from palimpsest.queries.held import When
 from palimpsest.queries.show import EntityPage, show
 from tests.building import Memory, dataset, lineage, mcp, owners, schema, status, text
 
+pytestmark = pytest.mark.usefixtures("dialect")
+
 ORDERS, FACTS = dataset("shop.public.orders"), dataset("shop.facts")
 MONDAY, TUESDAY, FRIDAY = "2026-03-02T08:00:00Z", "2026-03-03T08:00:00Z", "2026-03-06T08:00:00Z"
 NOW = When(now=parse("2026-03-09T00:00:00Z"))

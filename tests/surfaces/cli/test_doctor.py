@@ -10,6 +10,7 @@ import pytest
 
 from palimpsest.surfaces.cli.app import main
 from palimpsest.testing.gms import GmsDouble
+from palimpsest.testing.gms.double import READER_TOKEN
 from tests.building import Memory, dataset, mcp, owners
 from tests.robustness.catalogs import write
 from tests.testing.second import datahub_environment
@@ -127,3 +128,71 @@ def test_an_mcp_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.Mon
     monkeypatch.setenv("PALIMPSEST_DATAHUB__MCP_URL", "http://127.0.0.1:9/mcp")
     code, checks = doctor()
     assert (code, checks["entities"].split()[0]) == (1, "fail")
+
+
+# --- links --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def publishing(gms: GmsDouble, monkeypatch: pytest.MonkeyPatch) -> GmsDouble:
+    """A DataHub that links are to be written to."""
+    monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", gms.token)
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TO", "datahub")
+    return gms
+
+
+def test_links_are_looked_at_only_where_they_are_to_be_written(
+    doctor: Doctor, gms: GmsDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", gms.token)
+    assert "links" not in doctor()[1]
+    assert gms.asked("palimpsestMayLink") == []
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TO", "links.json")
+    assert "links" not in doctor()[1]
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TOKEN", gms.token)
+    assert doctor()[1]["links"] == "ok may be edited"
+
+
+def test_a_token_that_may_write_links(doctor: Doctor, publishing: GmsDouble) -> None:
+    code, checks = doctor()
+    assert (code, checks["links"]) == (0, "ok may be edited")
+    assert publishing.writes == []
+
+
+def test_a_token_that_may_only_read(doctor: Doctor, publishing: GmsDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TOKEN", READER_TOKEN)
+    code, checks = doctor()
+    assert code == 1
+    assert checks["links"].startswith("fail the token may not edit them: in DataHub under Settings, Permissions")
+    assert READER_TOKEN not in str(checks)
+    assert publishing.writes == []
+
+
+def test_a_publish_token_that_is_refused(
+    doctor: Doctor, publishing: GmsDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TOKEN", "a-secret-of-old")
+    code, checks = doctor()
+    assert (code, checks["token"].split()[0]) == (1, "ok")
+    assert checks["links"].startswith(f"fail {publishing.url} refuses the token (401): set publish.token")
+    assert "a-secret-of-old" not in str(checks)
+
+
+@pytest.mark.parametrize("strike", ["an older server", "nothing listed"])
+def test_where_datahub_does_not_tell_the_doctor_says_so(doctor: Doctor, publishing: GmsDouble, strike: str) -> None:
+    if strike == "an older server":
+        words = "Validation error (FieldUndefined) : Cannot query field canEditLinks"
+        publishing.faults.error(words, match="palimpsestMayLink")
+    else:
+        publishing.store.delete(ORDERS)
+    code, checks = doctor()
+    assert (code, checks["links"].split(":")[0]) == (0, "warn cannot be told without writing")
+
+
+def test_without_a_datahub_that_answers_links_are_not_asked_about(
+    doctor: Doctor, publishing: GmsDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "a-secret-of-old")
+    assert "links" not in doctor()[1]

@@ -14,6 +14,7 @@ import stamina
 from palimpsest.core.link import url_of
 from palimpsest.surfaces.cli.app import main
 from palimpsest.testing.gms import READER_TOKEN, GmsDouble
+from palimpsest.testing.gms.store import AspectStore
 from tests.building import Memory, dataset, mcp, owners
 
 ORDERS = dataset("shop.orders")
@@ -166,6 +167,33 @@ def test_a_token_that_may_not_write_is_a_failure_that_says_so(
     monkeypatch.setenv("PALIMPSEST_PUBLISH__TOKEN", "no-such-token")
     assert run(memory, "publish", "--unchecked") == 3
     assert "no-such-token" not in "".join(capsys.readouterr())
+
+
+def test_what_others_write_meanwhile_is_kept_or_reported_and_the_next_publish_completes(
+    memory: Memory, gms: GmsDouble, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another writer, one who wins every time, and a DataHub that ignores the condition of a write."""
+    monkeypatch.setenv("PALIMPSEST_PUBLISH__TOKEN", gms.token)
+    other = WIKI | {"url": "https://other.example.org"}
+
+    def another(store: AspectStore, urn: str, aspect: str) -> None:
+        store.put(urn, ASPECT, {"elements": [*store.links(urn), other | {"description": str(store.generation)}]})
+
+    gms.faults.before_write(another, times=None)
+    assert run(memory, "publish", "--unchecked") == 1
+    assert f"failed: {ORDERS}: others wrote to the same links" in capsys.readouterr().out
+    assert not any("memory.example.org" in str(link["url"]) for link in gms.store.links(ORDERS))
+    gms.faults.clear()
+    gms.faults.ignores_version_match = True
+    gms.faults.before_write(lambda store, urn, aspect: store.put(urn, ASPECT, {"elements": [WIKI, other]}))
+    assert run(memory, "publish", "--unchecked") == 0
+    assert "DataHub ignored If-Version-Match" in capsys.readouterr().out
+    gms.faults.clear()
+    assert run(memory, "-q", "publish", "--unchecked") == 0
+    assert capsys.readouterr() == ("", "")
+    links = gms.store.links(ORDERS)
+    assert (links[:2], len(links)) == ([WIKI, other], 3)
+    assert {write.aspect for write in gms.writes} == {ASPECT}
 
 
 def test_a_dry_run_shows_the_list_before_and_after(

@@ -1,0 +1,213 @@
+"""Passages as rows: which entities' are stale, what their beliefs state, and the difference to what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from palimpsest.core.belief import State
+from palimpsest.core.ids import BeliefId, EntityId, Ids
+from palimpsest.core.moment import Moment
+from palimpsest.core.passage import About, Passage, Stated, passages_of
+from palimpsest.store.bulk import Row, execute_many
+from palimpsest.store.readings import ranges
+from palimpsest.store.schema import FIRST_PAST, cell, entity, episode, passage, passage_of, version
+
+_ENTITIES_AT_ONCE = 100
+_VERSIONS_AT_ONCE = 3_000
+_STATES = {state.value: state for state in State}
+_PASSAGE = ("id", "entity_id", "source", "aspect", "current", "text", "terms")
+_PASSAGE_OF = ("passage_id", "belief_id", "number")
+_KEY = tuple[str, str, bool, str]  # source, aspect, current, text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewed:
+    """What one transaction of the pass did: the entities it came to, and how many passages came, went and stayed."""
+
+    entities: tuple[EntityId, ...]
+    written: int
+    dropped: int
+    kept: int
+
+
+def count_stale(connection: sa.Connection) -> int:
+    """How many entities have passages that are not what their beliefs give."""
+    return int(connection.scalar(sa.select(sa.func.count()).where(entity.c.indexed_at.is_(None))) or 0)
+
+
+def renew_some(connection: sa.Connection, ids: Ids, *, after: EntityId, now: Moment) -> Renewed | None:
+    """Bring the passages of the next stale entities up to date; None where there is none left.
+
+    The entities are claimed by the same statement that ends their being stale: whoever else is at work on them, or
+    consolidates them, waits or conflicts, and what fails leaves them stale.
+    """
+    entities = _next_stale(connection, after)
+    if not entities:
+        return None
+    about = _claim(connection, entities, now)
+    wanted = wanted_passages(connection, about)
+    written, dropped, kept = _replace(connection, ids, sorted(about), wanted)
+    return Renewed(entities=tuple(entities), written=written, dropped=dropped, kept=kept)
+
+
+def _next_stale(connection: sa.Connection, after: EntityId) -> list[EntityId]:
+    """The next stale entities by id, about _VERSIONS_AT_ONCE versions' worth."""
+    rows = connection.execute(
+        sa.select(entity.c.id)
+        .where(entity.c.indexed_at.is_(None), entity.c.id > after)
+        .order_by(entity.c.id)
+        .limit(_ENTITIES_AT_ONCE)
+    )
+    found = [EntityId(row[0]) for row in rows]
+    if not found:
+        return []
+    given = ranges(found)
+    counts: dict[bytes, int] = {
+        bytes(row[0]): row[1]
+        for row in connection.execute(
+            sa.select(given.c.first, sa.func.count())
+            .join(version, version.c.belief_id.between(given.c.first, given.c.last))
+            .group_by(given.c.first)
+        )
+    }
+    taken: list[EntityId] = []
+    versions = 0
+    for one in found:
+        versions += counts.get(one, 0)
+        if taken and versions > _VERSIONS_AT_ONCE:
+            break
+        taken.append(one)
+    return taken
+
+
+def _claim(connection: sa.Connection, entities: Sequence[EntityId], now: Moment) -> dict[EntityId, About]:
+    """Those of the entities that are still stale; they are so no longer."""
+    claimed = connection.execute(
+        sa.update(entity)
+        .where(entity.c.id.in_(entities), entity.c.indexed_at.is_(None))
+        .values(indexed_at=now)
+        .returning(entity.c.id, entity.c.urn, entity.c.kind, entity.c.platform, entity.c.name)
+    )
+    return {EntityId(row[0]): About(*row[1:]) for row in claimed}
+
+
+def wanted_passages(connection: sa.Connection, about: dict[EntityId, About]) -> dict[EntityId, list[Passage]]:
+    """The passages that the beliefs of entities give, as they are."""
+    if not about:
+        return {}
+    given = ranges(list(about))
+    rows = connection.execute(
+        sa.select(
+            cell.c.entity_id, version.c.belief_id, version.c.number, version.c.state, cell.c.source, cell.c.aspect,
+            cell.c.key, episode.c.value,
+        )
+        .select_from(given)
+        .join(version, version.c.belief_id.between(given.c.first, given.c.last))
+        .join(episode, sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode))
+        .join(cell, cell.c.id == version.c.cell_id)
+    )  # fmt: skip
+    stated: dict[EntityId, list[Stated]] = {one: [] for one in about}
+    for row in rows:
+        stated[EntityId(row[0])].append(Stated(BeliefId(row[1]), row[2], _STATES[row[3]], *row[4:]))
+    return {one: passages_of(about[one], versions) for one, versions in stated.items()}
+
+
+def held_passages(
+    connection: sa.Connection, entities: Sequence[EntityId]
+) -> dict[EntityId, dict[_KEY, tuple[int, tuple[tuple[BeliefId, int], ...]]]]:
+    """The passages that are there: by entity and text, the number and the versions that are stated."""
+    if not entities:
+        return {}
+    found: dict[EntityId, dict[_KEY, tuple[int, tuple[tuple[BeliefId, int], ...]]]] = {}
+    states: dict[int, list[tuple[BeliefId, int]]] = {}
+    stated = connection.execute(
+        sa.select(passage_of.c.passage_id, passage_of.c.belief_id, passage_of.c.number)
+        .join(passage, passage.c.id == passage_of.c.passage_id)
+        .where(passage.c.entity_id.in_(entities))
+    )
+    for row in stated:
+        states.setdefault(row[0], []).append((BeliefId(row[1]), row[2]))
+    rows = connection.execute(
+        sa.select(
+            passage.c.id, passage.c.entity_id, passage.c.source, passage.c.aspect, passage.c.current, passage.c.text
+        ).where(passage.c.entity_id.in_(entities))
+    )
+    for row in rows:
+        key = (row[2], row[3], bool(row[4]), row[5])
+        found.setdefault(EntityId(row[1]), {})[key] = (row[0], tuple(sorted(states.get(row[0], ()))))
+    return found
+
+
+def _replace(
+    connection: sa.Connection, ids: Ids, entities: Sequence[EntityId], wanted: dict[EntityId, list[Passage]]
+) -> tuple[int, int, int]:
+    """Write what differs: passages whose text stays, stay, and so do their vectors."""
+    held = held_passages(connection, entities)
+    new: list[tuple[EntityId, Passage]] = []
+    unstated: list[int] = []
+    states: list[Row] = []
+    kept = 0
+    for one in entities:
+        there = held.get(one, {})
+        for given in wanted.get(one, ()):
+            same = there.pop((given.source, given.aspect, given.current, given.text), None)
+            if same is None:
+                new.append((one, given))
+                continue
+            kept += 1
+            if same[1] != tuple(sorted(given.states)):
+                unstated.append(same[0])
+                states += [(same[0], *state) for state in given.states]
+    dropped = [number for there in held.values() for number, _ in there.values()]
+    for start in range(0, len(dropped), 1_000):
+        connection.execute(sa.delete(passage).where(passage.c.id.in_(dropped[start : start + 1_000])))
+    for start in range(0, len(unstated), 1_000):
+        some = unstated[start : start + 1_000]
+        connection.execute(sa.delete(passage_of).where(passage_of.c.passage_id.in_(some)))
+    numbered = _numbered(connection, ids, new)
+    execute_many(
+        connection,
+        sa.insert(passage),
+        _PASSAGE,
+        [(at, one, p.source, p.aspect, p.current, p.text, p.terms) for at, (one, p) in numbered.items()],
+    )
+    states += [(at, *state) for at, (_, given) in numbered.items() for state in given.states]
+    execute_many(connection, sa.insert(passage_of), _PASSAGE_OF, states)
+    return len(new), len(dropped), kept
+
+
+def _numbered(
+    connection: sa.Connection, ids: Ids, new: Sequence[tuple[EntityId, Passage]]
+) -> dict[int, tuple[EntityId, Passage]]:
+    """Each new passage under its number; one whose number is taken gets the next free one."""
+    numbered: dict[int, tuple[EntityId, Passage]] = {}
+    waiting = [(number_of(ids, one, given), one, given) for one, given in new]
+    while waiting:
+        asked = sorted({at for at, _, _ in waiting} - numbered.keys())
+        taken: set[int] = set()
+        for start in range(0, len(asked), 1_000):
+            some = sa.select(passage.c.id).where(passage.c.id.in_(asked[start : start + 1_000]))
+            taken.update(connection.scalars(some))
+        again = []
+        for at, one, given in waiting:
+            if at in taken or at in numbered:
+                again.append((_next(at), one, given))
+            else:
+                numbered[at] = (one, given)
+        waiting = again
+    return numbered
+
+
+def number_of(ids: Ids, about: EntityId, given: Passage) -> int:
+    """The number of a passage: 1 bit for what is past, 30 of its entity, 32 of its text."""
+    seed = "\x1f".join((given.source, given.aspect, given.text)).encode("utf-8", "surrogatepass")
+    number = int.from_bytes(about[:4]) >> 2 << 32 | int.from_bytes(ids.digest(about + seed)[:4])
+    return number if given.current else number | FIRST_PAST
+
+
+def _next(number: int) -> int:
+    """The next number of the same entity."""
+    return number & ~0xFFFFFFFF | (number + 1) & 0xFFFFFFFF
