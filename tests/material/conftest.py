@@ -1,6 +1,7 @@
 """Memories built from the shared material by the real jobs, and what a test may look up in them.
 
-`memory` is a new one in a folder of its own; `new_memory` makes several, and lives as long as the session.
+`memory` is a new one in a folder of its own; `new_memory` makes several, and lives as long as the session. Both come
+once for each kind of database in DATABASES; in a long proof for all but SQLite.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,11 @@ from palimpsest.store import migrate
 from palimpsest.store.engine import open_store
 from palimpsest.store.schema import cell, entity, episode, metadata, version
 from palimpsest.testing import FixedClock, NoProgress
+from tests import servers
 
 Value = Any
+Place = Callable[[Path], str]
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.long))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +73,15 @@ class SeenVersion:
 
 
 class Memory:
-    """A store in a folder and the jobs that fill it. Its clock stands far after every reading."""
+    """A store, a folder for what it reads, and the jobs on it. Its clock stands far after every reading."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
-        self.store = open_store(f"sqlite:///{folder / 'memory.db'}")
+        self.store = open_store(url)
         self.clock = FixedClock(parse("2030-01-01"), step=1)
+        self.holder = "a test"
         self._files = 0
-        migrate.upgrade(self.store, now=self.clock.now(), secret=b"sixteen bytes ok")
+        migrate.upgrade(self.store, now=servers.SET_UP_AT, secret=servers.SECRET)
 
     def scan(
         self,
@@ -105,12 +111,12 @@ class Memory:
             ScanRequest(source=source, at=moment, scope=scope, limit=limit),
             clock=self.clock,
             progress=NoProgress(),
-            holder="a test",
+            holder=self.holder,
         )
 
     def consolidate(self) -> ConsolidateReport:
         """Consolidate what is pending."""
-        return consolidate(self.store, clock=self.clock, progress=NoProgress(), holder="a test")
+        return consolidate(self.store, clock=self.clock, progress=NoProgress(), holder=self.holder)
 
     def remember(self, material: Path | list[Value], at: str | Moment | None = None, **asked: Any) -> ScanReport:
         """Scan and consolidate."""
@@ -241,26 +247,59 @@ def _parsed(text: str | None) -> Value:
     return json.loads(text) if text is not None else None
 
 
+@contextmanager
+def _places(database: str) -> Iterator[Place]:
+    """Says where the memory of a folder lives: a file in it, or a database that is there while the block runs."""
+    if database == "sqlite":
+        yield lambda folder: f"sqlite:///{folder / 'memory.db'}"
+        return
+    try:
+        servers.kind(database)
+    except servers.MissingServer as error:
+        pytest.skip(str(error))
+    with servers.places(database) as place:
+        yield lambda folder: place(folder, "memory.db")
+
+
+@pytest.fixture(scope="session", params=DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    """The kind of database in which the memories of a test live."""
+    kind: str = request.param
+    return kind
+
+
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
+def memory(database: str, tmp_path: Path) -> Iterator[Memory]:
     """A new, empty memory."""
-    made = Memory(tmp_path)
-    yield made
-    made.store.dispose()
+    with _places(database) as place:
+        made = Memory(tmp_path, place(tmp_path))
+        yield made
+        made.store.dispose()
 
 
 @pytest.fixture(scope="session")
-def new_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Memory]]:
+def new_memory(database: str, new_memory_in: Callable[[str], Memory]) -> Callable[[], Memory]:
     """Makes new, empty memories."""
+    return lambda: new_memory_in(database)
+
+
+@pytest.fixture(scope="session")
+def new_memory_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Memory]]:
+    """Makes new, empty memories in a kind of database."""
     made: list[Memory] = []
+    with ExitStack() as stack:
+        places: dict[str, Place] = {}
 
-    def make() -> Memory:
-        made.append(Memory(tmp_path_factory.mktemp("memory")))
-        return made[-1]
+        def make(database: str) -> Memory:
+            if database not in places:
+                places[database] = stack.enter_context(_places(database))
+            folder = tmp_path_factory.mktemp("memory")
+            made.append(Memory(folder, places[database](folder)))
+            return made[-1]
 
-    yield make
-    for one in made:
-        one.store.dispose()
+        yield make
+        for one in made:
+            one.store.dispose()
 
 
 @pytest.fixture(scope="session")

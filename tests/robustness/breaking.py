@@ -9,6 +9,10 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+import sqlalchemy as sa
+
+from palimpsest.store.schema import entity, metadata, publication
+from tests import servers
 from tests.building import Memory, dataset, lineage, mcp, owners, schema, status, tags
 
 ORDERS, USERS, LOGS = dataset("orders"), dataset("users"), dataset("logs")
@@ -74,7 +78,7 @@ BREAKS: dict[str, Break] = {
         statements=(
             f"{_COPY} WHERE belief_id = {_ALONE}",
             f"""UPDATE run SET founded = founded + 1 WHERE id =
-                (SELECT run_id FROM version WHERE belief_id = {_ALONE})""",
+                (SELECT run_id FROM version WHERE belief_id = {_ALONE} LIMIT 1)""",
         ),
     ),
     "evidence rests on an episode that is gone": Break(
@@ -118,7 +122,7 @@ BREAKS: dict[str, Break] = {
         rule="R8", statements=(f"UPDATE run SET coverage = NULL WHERE id = {_NEWEST}",), rows=2
     ),
     "an entity ended by a listing that was not complete": Break(
-        rule="R8", statements=(f"UPDATE run SET complete = 0 WHERE id = {_NEWEST}",)
+        rule="R8", statements=(f"UPDATE run SET complete = FALSE WHERE id = {_NEWEST}",)
     ),
     "two episodes of a cell in one run": Break(
         rule="R9",
@@ -148,7 +152,7 @@ BREAKS: dict[str, Break] = {
         statements=(f"UPDATE version SET valid_to = valid_from + 1 WHERE belief_id = {_ALONE}",),
     ),
     "lineage rests on nothing current": Break(
-        rule="R12", statements=("UPDATE edge SET belief_id = zeroblob(16) WHERE \"column\" = ''",)
+        rule="R12", statements=("UPDATE edge SET belief_id = NOBODY WHERE \"column\" = ''",)
     ),
     "a cell's last episode is another": Break(
         rule="R13", statements=("UPDATE cell SET last = last + 1 WHERE aspect = 'tags'",)
@@ -158,7 +162,7 @@ BREAKS: dict[str, Break] = {
     ),
     "a first reading counts as a change": Break(
         rule="R14",
-        statements=("UPDATE episode SET baseline = 0 WHERE cell_id = (SELECT id FROM cell WHERE aspect = 'tags')",),
+        statements=("UPDATE episode SET baseline = FALSE WHERE cell_id = (SELECT id FROM cell WHERE aspect = 'tags')",),
     ),
 }
 
@@ -186,28 +190,55 @@ def rich_memory(folder: Path) -> Memory:
         mcp(USERS, "status", status(removed=True)),
     ]
     memory.remember(second, at="2026-03-03T08:00:00Z", complete=True)
+    memory.store.write(_publish_orders)
     memory.store.dispose()
-    db = sqlite3.connect(folder / "memory.db")
-    db.execute(
-        """INSERT INTO publication SELECT 'file:links.json', id, 'https://memory.example.org/entity/' ||
-           lower(hex(substr(id, 1, 8))) || '?from=palimpsest-memory', 'Agent memory', 2, 1, 1 FROM entity
-           WHERE name = 'orders'"""
-    )
-    db.commit()
-    db.close()
     return memory
 
 
+def _publish_orders(connection: sa.Connection) -> None:
+    found = connection.execute(sa.select(entity.c.id).where(entity.c.name == "orders")).scalars()
+    for entity_id in found:
+        row = {
+            "target": "file:links.json",
+            "entity_id": entity_id,
+            "url": f"https://memory.example.org/entity/{entity_id[:8].hex()}?from=palimpsest-memory",
+            "label": "Agent memory",
+            "revisions": 2,
+            "published_at": 1,
+            "reread_at": 1,
+        }
+        connection.execute(sa.insert(publication), row)
+
+
 def do(case: str, file: Path) -> None:
-    """Break a rule in a store."""
+    """Break a rule in a store that is a file."""
     how = BREAKS[case]
     db = sqlite3.connect(file)
     db.execute("PRAGMA foreign_keys = OFF")
     for name in how.unguarded:
-        db.execute(f"CREATE TABLE rebuilt AS SELECT * FROM {name}")
-        db.execute(f"DROP TABLE {name}")
-        db.execute(f"ALTER TABLE rebuilt RENAME TO {name}")
+        for statement in _unguarded(name):
+            db.execute(statement)
     for statement in how.statements:
-        db.execute(statement)
+        db.execute(statement.replace("NOBODY", "zeroblob(16)"))
     db.commit()
     db.close()
+
+
+def do_on(case: str, kind: servers.Kind, database: str) -> None:
+    """Break a rule in a database of a server."""
+    how = BREAKS[case]
+    keys = [key for table in metadata.sorted_tables for key in table.foreign_key_constraints]
+    kind.execute(
+        database,
+        *(f"ALTER TABLE {key.table.name} DROP CONSTRAINT {key.name}" for key in keys),
+        *(statement for name in how.unguarded for statement in _unguarded(name)),
+        *(one.replace("NOBODY", "CAST('00000000-0000-0000-0000-000000000000' AS uuid)") for one in how.statements),
+    )
+
+
+def _unguarded(name: str) -> tuple[str, ...]:
+    return (
+        f"CREATE TABLE rebuilt AS SELECT * FROM {name}",
+        f"DROP TABLE {name}",
+        f"ALTER TABLE rebuilt RENAME TO {name}",
+    )

@@ -1,7 +1,8 @@
 """A driver, run as a process of its own: kills jobs at chosen statements, repeats them, and compares what came of it.
 
-`python -m tests.robustness.killing FOLDER SEED POINTS` prints one JSON line a job. A step is a statement about to be
-sent, a statement just sent, or a commit about to be made. Each killed job is a forked child that sends itself SIGKILL.
+`python -m tests.robustness.killing FOLDER SEED POINTS DATABASE` prints one JSON line a job. A step is a statement about
+to be sent, a statement just sent, or a commit about to be made. Each killed job is a forked child that sends itself
+SIGKILL.
 """
 
 from __future__ import annotations
@@ -9,9 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -26,18 +25,18 @@ import palimpsest.jobs.scan as scan_job
 from palimpsest.adapters.datahub.file import FileReader
 from palimpsest.core.moment import Moment, parse
 from palimpsest.jobs.scan import ScanRequest
-from palimpsest.jobs.verify import verify
 from palimpsest.store import migrate
+from palimpsest.store.dialects.dialect import Mode
 from palimpsest.store.engine import open_store
 from palimpsest.store.runs import this_process
 from palimpsest.testing import FixedClock, NoProgress
+from tests import servers
 from tests.robustness import catalogs
+from tests.robustness.stores import Rows, Stores, broken, differing, runs_left, stores_of, tables
 
 BATCH = 40
 SECRET = b"0123456789abcdef"
 FIRST, SECOND = "2026-03-02T08:00:00Z", "2026-03-03T08:00:00Z"
-# Columns that tell which run or moment of the machine wrote a row; everything else has to be equal.
-APART = {"episode": {"run_id"}, "version": {"run_id", "recorded_at", "closed_at"}, "store": {"created_at"}}
 
 
 class Steps:
@@ -59,7 +58,7 @@ class Steps:
 
     def _commit(self, connection: sa.Connection) -> None:
         self._step()
-        if connection.info.get("write"):
+        if connection.info["mode"] is not Mode.READ:
             self.commits.append(self.count)
 
     def _step(self) -> None:
@@ -68,10 +67,10 @@ class Steps:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def work(job: str, folder: Path, store_file: Path, at: Moment) -> None:
+def work(job: str, folder: Path, url: str, at: Moment) -> None:
     """Do a job on a store, as a process of its own would."""
     scan_job._EPISODES_AT_ONCE = consolidate_job._EPISODES_AT_ONCE = BATCH
-    store = open_store(f"sqlite:///{store_file}")
+    store = open_store(url)
     clock, holder = FixedClock(at, step=1), this_process()
     verb, _, number = job.partition(" ")
     if verb == "consolidate":
@@ -110,60 +109,16 @@ def in_child(what: Callable[[], None]) -> int:
     return os.waitpid(pid, 0)[1]
 
 
-def tables(store_file: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table but `run`, sorted, without what tells runs and machine times apart."""
-    found = {}
-    db = sqlite3.connect(store_file)
-    names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-    for name in names:
-        if name == "run" or name.startswith("sqlite_"):
-            continue
-        columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})") if row[1] not in APART.get(name, set())]
-        listed = ", ".join(f'"{column}"' for column in columns)
-        found[name] = sorted(db.execute(f"SELECT {listed} FROM {name}"), key=repr)
-    db.close()
-    return found
+def was_killed(status: int) -> bool:
+    """Whether a child ended by SIGKILL."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-def runs_left(store_file: Path) -> list[str]:
-    """The runs that still say they are running."""
-    db = sqlite3.connect(store_file)
-    left = [row[0] for row in db.execute("SELECT job FROM run WHERE state = 'running'")]
-    db.close()
-    return left
-
-
-def broken(store_file: Path) -> list[str]:
-    """The rules that the store breaks."""
-    store = open_store(f"sqlite:///{store_file}")
-    report = verify(store, clock=FixedClock(Moment(0)), progress=NoProgress())
-    store.dispose()
-    return [f"{rule.rule}: {rule.examples}" for rule in report.rules if rule.broken]
-
-
-def copied(source: Path, target: Path) -> Path:
-    """A copy of a store that nobody has open."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{target}{suffix}").unlink(missing_ok=True)
-    shutil.copyfile(source, target)
-    return target
-
-
-def differing(one: dict[str, list[tuple[object, ...]]], other: dict[str, list[tuple[object, ...]]]) -> list[str]:
-    """The tables in which two stores differ, with an example."""
-    said = []
-    for name in sorted(one.keys() | other.keys()):
-        mine, theirs = one.get(name, []), other.get(name, [])
-        if mine != theirs:
-            odd = [row for row in mine if row not in theirs][:2], [row for row in theirs if row not in mine][:2]
-            said.append(f"{name}: {len(mine)} rows and {len(theirs)}: {odd}")
-    return said
-
-
-def prove(job: str, folder: Path, before: Path, at: Moment, chooser: random.Random, points: int) -> dict[str, Any]:
-    """Kill one job at many points; `before` becomes what the undisturbed job leaves."""
+def prove(job: str, folder: Path, stores: Stores, at: Moment, chooser: random.Random, points: int) -> dict[str, Any]:
+    """Kill one job at many points; the store `before` becomes what the undisturbed job leaves."""
     log = folder / "steps.json"
-    calm = copied(before, folder / "calm.db")
+    stores.copy("before", "calm")
+    calm = stores.url("calm")
 
     def undisturbed() -> None:
         steps = Steps()
@@ -180,25 +135,12 @@ def prove(job: str, folder: Path, before: Path, at: Moment, chooser: random.Rand
     chosen = sorted(chooser.sample(inner, most) + chooser.sample(outer, min(len(outer), points - most)))
     complaints = []
     for step in chosen:
-        killed = copied(before, folder / "killed.db")
-
-        def disturbed(step: int = step, killed: Path = killed) -> None:
-            Steps(step)
-            work(job, folder, killed, at)
-
-        ended = in_child(disturbed)
-        if not (os.WIFSIGNALED(ended) and os.WTERMSIG(ended) == signal.SIGKILL):
-            complaints.append(f"step {step}: not killed, status {ended}")
-            continue
-        complaints += [f"step {step}: verify after the kill: {rule}" for rule in broken(killed)]
-        again = in_child(lambda killed=killed: work(job, folder, killed, Moment(at + 60_000)))  # type: ignore[misc]
-        if again != 0:
-            complaints.append(f"step {step}: the next run fails, status {again}")
-            continue
-        complaints += [f"step {step}: verify at the end: {rule}" for rule in broken(killed)]
-        complaints += [f"step {step}: {difference}" for difference in differing(tables(killed), wanted)]
-        complaints += [f"step {step}: {left} is still running" for left in runs_left(killed)]
-    shutil.copyfile(calm, before)
+        stores.copy("before", "killed")
+        found = _killed_at(step, lambda url: work(job, folder, url, at), stores)
+        if not found:
+            found = _completed(lambda url: work(job, folder, url, Moment(at + 60_000)), stores.url("killed"), wanted)
+        complaints += [f"step {step}: {said}" for said in found]
+    stores.copy("calm", "before")
     return {
         "job": job,
         "steps": count,
@@ -210,28 +152,60 @@ def prove(job: str, folder: Path, before: Path, at: Moment, chooser: random.Rand
     }
 
 
-def main(folder: Path, seed: int, points: int) -> None:
+def _killed_at(step: int, job: Callable[[str], None], stores: Stores) -> list[str]:
+    """Kill a job on the store `killed` at a step; what is wrong then."""
+    url = stores.url("killed")
+
+    def disturbed() -> None:
+        Steps(step)
+        job(url)
+
+    ended = in_child(disturbed)
+    if not was_killed(ended):
+        return [f"not killed, status {ended}"]
+    stores.settle("killed")
+    return [f"verify after the kill: {rule}" for rule in broken(url)]
+
+
+def _completed(job: Callable[[str], None], url: str, wanted: Rows) -> list[str]:
+    """Do a job that was killed again; what is wrong in the end."""
+    again = in_child(lambda: job(url))
+    if again != 0:
+        return [f"the next run fails, status {again}"]
+    return [
+        *[f"verify at the end: {rule}" for rule in broken(url)],
+        *differing(tables(url), wanted),
+        *[f"{left} is still running" for left in runs_left(url)],
+    ]
+
+
+def main(folder: Path, seed: int, points: int, database: str) -> None:
     """Prove every job in turn, each on the state that the undisturbed ones before it left."""
     chooser = random.Random(seed)
     catalogs.write(folder, "first.json", catalogs.observed(catalogs.first(), FIRST))
     catalogs.write(folder, "second.json", catalogs.observed(catalogs.second(), SECOND))
-    empty = folder / "empty.db"
+    stores = stores_of(database, folder)
+    empty = stores.url("empty")
 
     def new_store() -> None:
-        store = open_store(f"sqlite:///{empty}")
+        store = open_store(empty)
         migrate.upgrade(store, now=parse("2026-03-01"), secret=SECRET)
         store.dispose()
 
     assert in_child(new_store) == 0
     day = {"1": parse("2026-03-02T09:00:00Z"), "2": parse("2026-03-03T09:00:00Z")}
     for sequence in (("scan 1", "consolidate 1", "scan 2", "consolidate 2"), ("run 1", "run 2")):
-        before = copied(empty, folder / "before.db")
+        stores.copy("empty", "before")
         for job in sequence:
             begun = time.monotonic()
-            report = prove(job, folder, before, day[job[-1]], chooser, points)
-            sys.stdout.write(json.dumps(report | {"seed": seed, "seconds": round(time.monotonic() - begun, 1)}) + "\n")
+            report = prove(job, folder, stores, day[job[-1]], chooser, points)
+            told = {"seed": seed, "database": database, "seconds": round(time.monotonic() - begun, 1)}
+            sys.stdout.write(json.dumps(report | told) + "\n")
             sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    try:
+        main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    finally:
+        servers.end_all()

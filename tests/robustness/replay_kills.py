@@ -1,16 +1,14 @@
 """A driver, run as a process of its own: the real history of replay/, each scan and consolidation of it killed once.
 
-`python -m tests.robustness.replay_kills FOLDER CHECKPOINTS SEED` prints one JSON object. Beside the killed store an
-undisturbed one reads the same files; in the end both must hold the same rows.
+`python -m tests.robustness.replay_kills FOLDER CHECKPOINTS SEED DATABASE` prints one JSON object. Beside the killed
+store an undisturbed one reads the same files; in the end both must hold the same rows.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
-import signal
 import sys
 from pathlib import Path
 
@@ -23,13 +21,15 @@ from palimpsest.store import migrate
 from palimpsest.store.engine import open_store
 from palimpsest.store.runs import this_process
 from palimpsest.testing import FixedClock, NoProgress
-from tests.robustness.killing import BATCH, SECRET, Steps, broken, differing, in_child, runs_left, tables
+from tests import servers
+from tests.robustness.killing import BATCH, SECRET, Steps, in_child, was_killed
+from tests.robustness.stores import broken, differing, runs_left, stores_of, tables
 
 
-def work(job: str, file: Path, store_file: Path, at: Moment, started: Moment) -> None:
+def work(job: str, file: Path, url: str, at: Moment, started: Moment) -> None:
     """Scan one checkpoint at its own time, or consolidate."""
     scan_job._EPISODES_AT_ONCE = consolidate_job._EPISODES_AT_ONCE = BATCH
-    store = open_store(f"sqlite:///{store_file}")
+    store = open_store(url)
     clock, holder = FixedClock(started, step=1), this_process()
     if job == "scan":
         request = ScanRequest(source="file", at=at)
@@ -39,12 +39,13 @@ def work(job: str, file: Path, store_file: Path, at: Moment, started: Moment) ->
     store.dispose()
 
 
-def main(folder: Path, checkpoints: Path, seed: int) -> None:
+def main(folder: Path, checkpoints: Path, seed: int, database: str) -> None:
     """Read every checkpoint into both stores, and compare them."""
     chooser, complaints, kills = random.Random(seed), list[str](), 0
-    calm, killed, log = folder / "calm.db", folder / "killed.db", folder / "steps.json"
-    for file in (calm, killed):
-        store = open_store(f"sqlite:///{file}")
+    stores, log = stores_of(database, folder), folder / "steps.json"
+    calm, killed = stores.url("calm"), stores.url("killed")
+    for url in (calm, killed):
+        store = open_store(url)
         migrate.upgrade(store, now=parse("2020-01-01"), secret=SECRET)
         store.dispose()
     listed = json.loads(gzip.decompress((checkpoints / "CHECKPOINTS.json.gz").read_bytes()))
@@ -68,7 +69,8 @@ def main(folder: Path, checkpoints: Path, seed: int) -> None:
             step = chooser.randint(1, json.loads(log.read_text()))
             ended = in_child(lambda step=step: disturbed(step))  # type: ignore[misc]
             where = f"{job} of {file.name} at step {step}"
-            if os.WIFSIGNALED(ended) and os.WTERMSIG(ended) == signal.SIGKILL:
+            stores.settle("killed")
+            if was_killed(ended):
                 kills += 1
             else:
                 complaints.append(f"{where}: not killed, status {ended}")
@@ -82,4 +84,7 @@ def main(folder: Path, checkpoints: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+    try:
+        main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    finally:
+        servers.end_all()

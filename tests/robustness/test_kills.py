@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 JOBS = ["scan 1", "consolidate 1", "scan 2", "consolidate 2", "run 1", "run 2"]
 
 
-def proofs(folder: Path, seed: int, points: int) -> list[dict[str, Any]]:
+def proofs(folder: Path, seed: int, points: int, database: str) -> list[dict[str, Any]]:
     """What the driver reports of each job."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.robustness.killing", str(folder), str(seed), str(points)],
+        [sys.executable, "-m", "tests.robustness.killing", str(folder), str(seed), str(points), database],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -35,16 +35,24 @@ def complaints(found: list[dict[str, Any]]) -> list[str]:
     return [f"seed {one['seed']}, {one['job']}, {said}" for one in found for said in one["complaints"]]
 
 
-def test_a_job_killed_at_a_few_statements_is_completed_by_the_next_run(tmp_path: Path) -> None:
-    found = proofs(tmp_path, seed=1, points=5)
+@pytest.mark.parametrize(("database", "points"), [("sqlite", 5), ("postgresql", 2)])
+def test_a_job_killed_at_a_few_statements_is_completed_by_the_next_run(
+    tmp_path: Path, database: str, points: int
+) -> None:
+    found = proofs(tmp_path, 1, points, database)
     assert complaints(found) == []
     assert [one["job"] for one in found] == JOBS
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [20260302, 20260303])
-def test_a_job_killed_at_any_statement_is_completed_by_the_next_run(tmp_path: Path, seed: int) -> None:
-    found = proofs(tmp_path, seed=seed, points=70)
+@pytest.mark.parametrize(
+    ("database", "seed", "points", "between"),
+    [("sqlite", 20260302, 70, 30), ("sqlite", 20260303, 70, 30), ("postgresql", 20260304, 25, 18)],
+)
+def test_a_job_killed_at_any_statement_is_completed_by_the_next_run(
+    tmp_path: Path, database: str, seed: int, points: int, between: int
+) -> None:
+    found = proofs(tmp_path, seed, points, database)
     assert complaints(found) == []
     assert [one["job"] for one in found] == JOBS
-    assert all(one["points"] >= 50 and one["between"] >= 30 and one["commits"] >= 8 for one in found)
+    assert all(one["points"] == points and one["between"] >= between and one["commits"] >= 8 for one in found)

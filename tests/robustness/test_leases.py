@@ -26,7 +26,7 @@ from palimpsest.testing import FixedClock, NoProgress
 from tests.building import Memory, dataset, mcp, owners
 from tests.robustness import catalogs
 from tests.robustness.command import ROOT, palimpsest
-from tests.robustness.killing import differing, tables
+from tests.robustness.stores import differing, tables
 
 AT = "2026-03-02T08:00:00Z"
 NOW = parse("2026-03-02T09:00:00Z")
@@ -169,7 +169,7 @@ class TakenOver(NoProgress):
 
 def test_a_scan_whose_lease_was_taken_over_writes_nothing_more(memory: Memory, tmp_path: Path) -> None:
     catalog = catalogs.write(tmp_path, "records.json", RECORDS)
-    before = tables(tmp_path / "memory.db")
+    before = tables(memory.url)
     with pytest.raises(LeaseHeldError, match="the lease on file was taken over"):
         scan(
             memory.store,
@@ -179,7 +179,7 @@ def test_a_scan_whose_lease_was_taken_over_writes_nothing_more(memory: Memory, t
             progress=TakenOver(memory),
             holder="old:1:1",
         )
-    assert differing(tables(tmp_path / "memory.db"), before) == []
+    assert differing(tables(memory.url), before) == []
     assert states(memory) == ["failed", "running"]
 
 
@@ -196,7 +196,7 @@ class LateClock(FixedClock):
         if held_by(self.memory) == {"first:1:1"}:
             later = Moment(at + 10 * MINUTE)
             self.memory.store.write(
-                lambda c: pending.claim(c, holder="other:1:1", now=later, after=b"\0" * 16, most=10)  # type: ignore[arg-type]
+                lambda c: pending.claim(c, holder="other:1:1", now=later, after=b"\0" * 16, until=b"\xff" * 16, most=10)  # type: ignore[arg-type]
             )
         return at
 
@@ -208,10 +208,10 @@ def held_by(memory: Memory) -> set[str]:
 
 def test_a_consolidator_whose_lease_ran_out_writes_nothing(memory: Memory, tmp_path: Path) -> None:
     read(memory, tmp_path, NOW)
-    before = tables(tmp_path / "memory.db")
+    before = tables(memory.url)
     with pytest.raises(LeaseHeldError, match="lease ran out"):
         consolidate(memory.store, clock=LateClock(memory), progress=NoProgress(), holder="first:1:1")
-    after = tables(tmp_path / "memory.db")
+    after = tables(memory.url)
     assert differing(after | {"entity": []}, before | {"entity": []}) == []
     assert held_by(memory) == {"other:1:1"}
     assert states(memory) == ["done", "failed"]
@@ -220,14 +220,18 @@ def test_a_consolidator_whose_lease_ran_out_writes_nothing(memory: Memory, tmp_p
 def test_the_entities_of_a_dead_consolidator_are_taken_over_at_once(memory: Memory, tmp_path: Path) -> None:
     read(memory, tmp_path, NOW)
     holder = dead_process()
-    memory.store.write(lambda c: pending.claim(c, holder=holder, now=NOW, after=b"\0" * 16, most=10))  # type: ignore[arg-type]
+    memory.store.write(
+        lambda c: pending.claim(c, holder=holder, now=NOW, after=b"\0" * 16, until=b"\xff" * 16, most=10)
+    )  # type: ignore[arg-type]
     report = consolidate(memory.store, clock=FixedClock(NOW, step=1), progress=NoProgress(), holder=runs.this_process())
     assert (report.episodes, report.left) == (2, 0)
 
 
 def test_the_entities_of_a_living_consolidator_are_left_to_it(memory: Memory, tmp_path: Path) -> None:
     read(memory, tmp_path, NOW)
-    memory.store.write(lambda c: pending.claim(c, holder="other:1:1", now=NOW, after=b"\0" * 16, most=10))  # type: ignore[arg-type]
+    memory.store.write(
+        lambda c: pending.claim(c, holder="other:1:1", now=NOW, after=b"\0" * 16, until=b"\xff" * 16, most=10)
+    )  # type: ignore[arg-type]
     report = consolidate(memory.store, clock=FixedClock(NOW, step=1), progress=NoProgress(), holder=runs.this_process())
     assert (report.episodes, report.left) == (0, 2)
     later = FixedClock(Moment(NOW + 6 * MINUTE), step=1)
@@ -245,12 +249,12 @@ def test_consolidators_at_once_do_what_one_does_and_double_nothing(
         one.scan(catalogs.first(40), at=AT, complete=True)
         one.scan(catalogs.second(40), at="2026-03-03T08:00:00Z", complete=True)
     calm.consolidate()
-    total = len(tables(tmp_path / "memory.db")["episode"])
+    total = len(tables(memory.url)["episode"])
     racers = [Racer("consolidate", tmp_path, tmp_path / "memory.db", tmp_path) for _ in range(consolidators)]
     done = race(racers, tmp_path)
     assert [code for code, _ in done] == [0] * consolidators
     shares = [report["episodes"] for _, report in done]
     assert sum(shares) == total
     assert all(share > 0 for share in shares)
-    assert differing(tables(tmp_path / "memory.db"), tables(tmp_path / "calm" / "memory.db")) == []
+    assert differing(tables(memory.url), tables(calm.url)) == []
     assert verify(memory.store, clock=FixedClock(NOW), progress=NoProgress()).broken == 0

@@ -15,12 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [20260820])
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_real_history_killed_at_every_checkpoint_is_remembered_as_if_undisturbed(
-    tmp_path: Path, shared: Path, seed: int
+    tmp_path: Path, shared: Path, database: str, seed: int
 ) -> None:
     checkpoints = shared / "data" / "replay" / "mcp_checkpoints"
     done = subprocess.run(
-        [sys.executable, "-m", "tests.robustness.replay_kills", str(tmp_path), str(checkpoints), str(seed)],
+        [sys.executable, "-m", "tests.robustness.replay_kills", str(tmp_path), str(checkpoints), str(seed), database],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
