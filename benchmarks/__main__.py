@@ -37,6 +37,10 @@ def run(folder: Path, size: int) -> dict[str, dict[str, Any]]:
         ("rescan, 100 changes", "rescan-changed", size),
     ):
         found[label] = measure(name, folder, of)
+    measure("consolidate", folder, tenth)
+    for name in ("dump", "load"):
+        found[f"{name} at a tenth"] = measure(name, folder, tenth)
+        found[name] = measure(name, folder, size)
     found["scan at twice"] = measure("scan", folder, size * 2)
     found["consolidate at twice"] = measure("consolidate", folder, size * 2)
     found["brief"] = measure("brief", folder, size * 2)
@@ -55,6 +59,10 @@ def table(found: dict[str, dict[str, Any]]) -> list[tuple[str, str, str]]:
         big, small = found[label]["peak_mb"], found[f"{label} at a tenth"]["peak_mb"]
         return f"{big:.0f} MB, at a tenth {small:.0f} MB ({big / small:.2f} ×)"
 
+    def a_row(label: str) -> float:
+        took = found[label]
+        return (took["seconds"] + took.get("check_seconds", 0)) / took["rows"] / (bare / found["bare"]["rows"])
+
     start = found["start"]["milliseconds"]
     slowest = max(value for name, value in start.items() if name != "import typer")
     return [
@@ -70,6 +78,10 @@ def table(found: dict[str, dict[str, Any]]) -> list[tuple[str, str, str]]:
         ("peak memory of a first scan", "≤ 1.2 × + 20 MB", memory("scan")),
         ("peak memory of a rescan", "≤ 1.2 × + 20 MB", memory("rescan")),
         ("consolidate by rules", "≤ 4 × bare", times("consolidate", bare)),
+        ("dump, a row", "-", f"{a_row('dump'):.2f} × bare"),
+        ("load, a row, check and verify included", "-", f"{a_row('load'):.2f} × bare"),
+        ("peak memory of a dump", "≤ 1.2 × + 20 MB", memory("dump")),
+        ("peak memory of a load", "≤ 1.2 × + 20 MB", memory("load")),
         ("brief, in process", "p95 ≤ 10 ms", f"p95 {found['brief']['p95_ms']:.1f} ms, p50 "
          f"{found['brief']['p50_ms']:.1f} ms at {found['brief']['episodes']:,} episodes"),
         ("a command that does no work", "≤ 1.5 × import typer", times_of(slowest, start["import typer"])),

@@ -20,7 +20,10 @@ import sqlalchemy as sa
 from benchmarks.generate import write_catalog
 from palimpsest.adapters.clock import SystemClock
 from palimpsest.adapters.datahub.file import FileReader
+from palimpsest.adapters.dump_file import DumpFile, lines_of
 from palimpsest.jobs.consolidate import consolidate
+from palimpsest.jobs.dump import dump
+from palimpsest.jobs.load import check, load
 from palimpsest.jobs.scan import ScanRequest, scan
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
@@ -142,6 +145,28 @@ def consolidated(folder: Path, size: int) -> dict[str, object]:
     return {"seconds": seconds, "episodes": reports[0].episodes}
 
 
+def dumped(folder: Path, size: int) -> dict[str, object]:
+    """Dump the store of a size into a file."""
+    store, reports = store_at(folder, size), []
+    with DumpFile(folder / f"dump-{size}.jsonl") as writer:
+        seconds = seconds_of(
+            lambda: reports.append(dump(store, writer, clock=SystemClock(), progress=SilentProgress()))
+        )
+    return {"seconds": seconds, "rows": reports[0].rows}
+
+
+def loaded(folder: Path, size: int) -> dict[str, object]:
+    """Load the dump of a size into an empty store, verify included; and reading it to its end before."""
+    path, store = folder / f"dump-{size}.jsonl", open_store(f"sqlite:///{folder / f'loaded-{size}.db'}")
+    migrate.ready(store, now=SystemClock().now(), may_write=True)
+    checked = seconds_of(lambda: check(path.name, lines_of(path), progress=SilentProgress()))
+    reports = []
+    seconds = seconds_of(
+        lambda: reports.append(load(store, path.name, lines_of(path), clock=SystemClock(), progress=SilentProgress()))
+    )
+    return {"seconds": seconds, "check_seconds": checked, "rows": reports[0].rows}
+
+
 def brief(folder: Path, size: int) -> dict[str, object]:
     """One brief of one dataset in process, 200 datasets in turn: milliseconds of wall time, p50 and p95."""
     from palimpsest.queries.brief import brief as ask
@@ -188,6 +213,8 @@ MEASURES: dict[str, Callable[[Path, int], dict[str, object]]] = {
     "rescan-restamped": lambda folder, size: scanned(folder, size, "restamped"),
     "rescan-changed": lambda folder, size: scanned(folder, size, "changed"),
     "consolidate": consolidated,
+    "dump": dumped,
+    "load": loaded,
     "brief": brief,
     "start": start,
 }

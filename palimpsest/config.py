@@ -122,6 +122,10 @@ class DatahubSettings(Section):
     )  # fmt: skip
     concurrency: int = Field(default=4, ge=1, le=32, description="How many requests are under way at once.")
     timeout_seconds: float = Field(default=30, gt=0, description="After how long a request is given up.")
+    resume_minutes: float = Field(
+        default=60, ge=0,
+        description="How old what a scan had read before it broke may be for the next scan to take it; 0: never.",
+    )  # fmt: skip
 
 
 class RunSettings(Section):
@@ -165,10 +169,56 @@ class ConsoleSettings(Section):
     )  # fmt: skip
 
 
+class EmbedSettings(Section):
+    """Who makes the vectors by which passages are found by meaning."""
+
+    provider: Literal["hashed", "minilm", "gemini", "ollama", "none"] = Field(
+        default="hashed",
+        description="`hashed` (words and letters, built in), `minilm` (a sentence model on this machine), `gemini`,"
+        " `ollama`, or `none`. To change it: `palimpsest embed --all`.",
+    )  # fmt: skip
+    model: str | None = Field(
+        default=None, description="The model of `gemini` (if not set, gemini-embedding-001) or `ollama` (all-minilm).",
+        examples=["nomic-embed-text"],
+    )  # fmt: skip
+    url: Annotated[str, AfterValidator(_web_url)] | None = Field(
+        default=None, description="The address of `gemini` or `ollama`; if not set, the provider's own.",
+        examples=["http://127.0.0.1:11434"],
+    )  # fmt: skip
+    key: SecretStr | None = Field(
+        default=None, description="The key of `gemini` (if not set, GEMINI_API_KEY), or of what stands before `ollama`."
+    )
+    cut: bool = Field(
+        default=False, description="Cut longer vectors of `ollama` to 384 numbers: only for Matryoshka models."
+    )
+    path: str | None = Field(
+        default=None, description="An ONNX file for `minilm`, in place of the packaged one.",
+        examples=["models/model.onnx"],
+    )  # fmt: skip
+    sha256: str | None = Field(
+        default=None, pattern=r"^[0-9a-fA-F]{64}$", description="The SHA-256 that the ONNX file must have.",
+        examples=["8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"],
+    )  # fmt: skip
+    batch: int = Field(default=32, ge=1, le=1_000, description="How many texts go to a model at once.")
+    threads: int = Field(default=2, ge=1, le=64, description="How many threads `minilm` takes.")
+    timeout_seconds: float = Field(default=60, gt=0, description="After how long a request to a server is given up.")
+
+
 class BriefSettings(Section):
     """What an agent is handed."""
 
     budget: int = Field(default=2000, ge=1, description="How many tokens a brief may take.")
+
+
+class KeepSettings(Section):
+    """How long records are kept. What is held, and what it rests on, is kept for ever."""
+
+    recalls_days: int = Field(
+        default=90, ge=0, description="Forget recorded questions that are older than so many days; 0 keeps them all."
+    )
+    runs_days: int = Field(
+        default=365, ge=0, description="Forget runs that wrote nothing and are older than so many days; 0 keeps all."
+    )
 
 
 class Settings(BaseSettings):
@@ -186,6 +236,8 @@ class Settings(BaseSettings):
     run: RunSettings = RunSettings()
     publish: PublishSettings = PublishSettings()
     console: ConsoleSettings = ConsoleSettings()
+    embed: EmbedSettings = EmbedSettings()
+    keep: KeepSettings = KeepSettings()
     brief: BriefSettings = BriefSettings()
 
     @classmethod

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
+from palimpsest.core.belief import Version
+from palimpsest.core.cluster import Cluster
 from palimpsest.core.link_list import LinkOutcome, WantedLink
 from palimpsest.core.moment import Moment
-from palimpsest.core.observation import Failed, Patch, RawAspect, Seen, Skipped
+from palimpsest.core.observation import EntityHistory, Failed, Patch, RawAspect, Seen, Skipped
+
+if TYPE_CHECKING:
+    from palimpsest.core.vector import Vector, Vectors
+from palimpsest.core.reconcile import Judged
 
 
 class Clock(Protocol):
@@ -30,6 +36,34 @@ class Progress(Protocol):
         """The stage ends."""
 
 
+class Kept(Protocol):
+    """What a reading keeps of itself till it is written down, so that after a break the next need not ask again."""
+
+    @property
+    def taken(self) -> int:
+        """How many entities were taken from the reading that broke."""
+
+    def begin(self, *, kind: str, origin: str, source: str, since: Moment | None) -> None:
+        """Take up what a broken reading of this source left, but nothing that was read before `since`."""
+
+    def end(self) -> None:
+        """Forget everything: it is written down."""
+
+
+class Judge(Protocol):
+    """Gives verdicts on what is pending."""
+
+    @property
+    def name(self) -> str:
+        """Who judges, as versions name it."""
+
+    def judge(self, clusters: Sequence[tuple[Cluster, Sequence[Version]]]) -> list[Judged]:
+        """The verdicts on clusters, each given with the versions of its belief so far, by number.
+
+        A cluster that is not among them could not be judged: it stays pending.
+        """
+
+
 class CatalogReader(Protocol):
     """One source of testimony about a catalog."""
 
@@ -49,6 +83,10 @@ class CatalogReader(Protocol):
     def listing_is_proof(self) -> bool:
         """Whether an entity that a complete listing lacks is gone by that alone; else we ask again (R8)."""
 
+    @property
+    def kept(self) -> Kept | None:
+        """What the reading keeps of itself; None for a source that costs nothing to read again."""
+
     def records(self) -> Iterator[RawAspect | Skipped | Failed]:
         """Every record, in reading order, with flat memory. Raises CatalogError when the catalog cannot be read."""
 
@@ -66,6 +104,30 @@ class CatalogReader(Protocol):
 
     def close(self) -> None:
         """Give back connections and processes."""
+
+
+class HistoryReader(Protocol):
+    """Reads the versions that a catalog keeps of its raw aspects."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of source whose testimony they are."""
+
+    @property
+    def origin(self) -> str:
+        """Which server stands behind it."""
+
+    def urns(self) -> list[str]:
+        """Every entity of the catalog, soft-deleted ones too. Raises CatalogError."""
+
+    def histories(self, urns: Iterable[str]) -> Iterator[EntityHistory | Failed]:
+        """What the catalog keeps of each entity, in order, with flat memory. Raises CatalogError."""
+
+    def observe(self, urn: str, part: str, payload: bytes) -> Seen:
+        """The cells that a raw aspect states, and its stamp. Raises ValueError when it is not of the expected form."""
+
+    def close(self) -> None:
+        """Give back the connections."""
 
 
 class LinkWriter(Protocol):
@@ -101,3 +163,33 @@ class PageProbe(Protocol):
 
     def check(self, url: str) -> None:
         """Fetch the page once. Raises CatalogError when it does not answer."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of `core.vector.DIMENSION` numbers and length one; near means alike.
+
+    Both methods raise ModelError when the model cannot be used, RefusedTextError when it does not take a text.
+    """
+
+    @property
+    def name(self) -> str:
+        """The provider, the model and what tells its versions apart: vectors of two names are never compared."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, in their order. Patient: tries again what may pass."""
+
+    def embed_question(self, text: str) -> Vector:
+        """The vector that passages are compared with. In haste: somebody waits for it."""
+
+    def close(self) -> None:
+        """Give back connections and memory."""
+
+
+class DumpWriter(Protocol):
+    """Where a dump goes."""
+
+    def start(self) -> None:
+        """Begin with nothing written, again where a transaction is run again. Raises PalimpsestError if it cannot."""
+
+    def write(self, data: bytes) -> None:
+        """Write some lines. Raises PalimpsestError when they cannot be written."""

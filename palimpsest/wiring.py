@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
+import platformdirs
 from pydantic import SecretStr
 
 from palimpsest.adapters.clock import SystemClock
@@ -18,24 +19,30 @@ from palimpsest.adapters.datahub.credentials import Credentials
 from palimpsest.adapters.datahub.file import FileReader
 from palimpsest.adapters.datahub.file_size import size_of
 from palimpsest.adapters.datahub.proposals import ProposalsFile
+from palimpsest.adapters.dump_file import DumpFile, lines_in, lines_of
+from palimpsest.adapters.embed.building import Wanted, build, build_named
 from palimpsest.adapters.page_probe import HttpPageProbe, NoPageProbe
-from palimpsest.config import Settings
+from palimpsest.config import Settings, without_password
 from palimpsest.core.aspects import ASPECTS
-from palimpsest.core.errors import CatalogError, ConfigError, UsageError
+from palimpsest.core.errors import CatalogError, ConfigError, PalimpsestError, UsageError
 from palimpsest.core.noise import DEFAULT_IGNORE, Scope
 from palimpsest.jobs import estimate as estimate_job
+from palimpsest.jobs import load as load_job
 from palimpsest.jobs import publish as publish_job
 from palimpsest.jobs import unpublish as unpublish_job
 from palimpsest.jobs.estimate import Estimate
 from palimpsest.jobs.publish import PublishReport
 from palimpsest.jobs.unpublish import UnpublishReport
-from palimpsest.ports import CatalogReader, Clock, PageProbe
-from palimpsest.queries.health import DatahubFacts
-from palimpsest.store import migrate
-from palimpsest.store.engine import Store, open_store
+from palimpsest.ports import CatalogReader, Clock, Embedder, HistoryReader, PageProbe
+from palimpsest.queries.health import DatahubFacts, EmbedderFacts
+from palimpsest.store import embedders, migrate
+from palimpsest.store.embedders import kind_of
+from palimpsest.store.engine import PATIENCE_S, Store, open_store
 
 if TYPE_CHECKING:
+    from palimpsest.adapters.datahub.kept import KeptReading
     from palimpsest.adapters.datahub.links import GmsLinks
+    from palimpsest.queries.recall import Meaning
 
 DATAHUB = "datahub"  # publish.to: the running DataHub, and no file
 
@@ -54,9 +61,9 @@ def store_for_writing(settings: Settings) -> Store:
     return store
 
 
-def store_for_reading(settings: Settings) -> Store:
-    """The store, as it is. Raises StoreError when it is empty, behind or ahead."""
-    store = open_store(settings.store, writing=False)
+def store_for_reading(settings: Settings, *, patience: float = PATIENCE_S) -> Store:
+    """The store, as it is; `patience` in seconds. Raises StoreError when it is empty, behind or ahead."""
+    store = open_store(settings.store, writing=False, patience=patience)
     migrate.ready(store, now=SystemClock().now(), may_write=False)
     return store
 
@@ -65,6 +72,33 @@ def store_for_dry_run(settings: Settings) -> Store:
     """The store, as it is; a missing one is made, empty: there is nothing else to compare a first reading with."""
     missing = open_store(settings.store, writing=False).is_missing
     return store_for_writing(settings) if missing else store_for_reading(settings)
+
+
+def store_for_loading(settings: Settings, *, again: bool) -> Store:
+    """The store that a dump goes into, the embedded one made and migrated. Raises StoreError.
+
+    `again`: one whose load did not end is emptied first.
+    """
+    store = open_store(settings.store)
+    if again:
+        load_job.abandon_unfinished(store)
+    migrate.ready(store, now=SystemClock().now(), may_write=True)
+    return store
+
+
+def dump_file(path: Path) -> DumpFile:
+    """A dump to be written. Enter it; raises UsageError when there can be none."""
+    return DumpFile(path)
+
+
+def dump_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a dump. Raises UsageError when it cannot be read."""
+    return lines_of(path)
+
+
+def dump_lines_in(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a dump that comes by a stream. Raises UsageError when it cannot be read."""
+    return lines_in(stream, "standard input")
 
 
 def reader(what: str, settings: Settings, *, complete: bool = False) -> CatalogReader:
@@ -83,6 +117,24 @@ def reader(what: str, settings: Settings, *, complete: bool = False) -> CatalogR
     if not separator and Path(what).exists():
         hint = f"write file:{what}"
     raise UsageError(f"{what!r} names no source", hint)
+
+
+def history_reader(what: str, settings: Settings) -> HistoryReader:
+    """What reads the versions that the catalog behind a source keeps: only `datahub-graphql` can. Close it after use.
+
+    Raises UsageError for another, ConfigError when DataHub is not named or its extra is not installed.
+    """
+    if what != "datahub-graphql":
+        raise UsageError(
+            f"{what!r} tells nothing of earlier versions",
+            "write datahub-graphql: it reads the same DataHub, and is a source of its own",
+        )
+    try:
+        from palimpsest.adapters.datahub.history_source import DatahubHistory
+    except ImportError as error:
+        raise _lacks_datahub(error) from error
+    found, datahub = _credentials(settings), settings.datahub
+    return DatahubHistory(found.url, found.token, concurrency=datahub.concurrency, timeout=datahub.timeout_seconds)
 
 
 def estimate(what: str, settings: Settings) -> Estimate:
@@ -122,11 +174,80 @@ def datahub_facts(settings: Settings) -> DatahubFacts | None:
             refused=seen.refused,
             hint=seen.hint,
         )
+        if (settings.publish.to == DATAHUB or settings.publish.token) and not (seen.problem or seen.refused):
+            writing = _credentials(settings, settings.publish.token)
+            links = probe.may_edit_links(
+                writing.url, writing.token, timeout=min(_LOOK_SECONDS, datahub.timeout_seconds)
+            )
+            facts = replace(facts, asks_links=True, may_link=links.may, links_refused=links.refused)
     if datahub.mcp_url:
         return _counted(facts, "datahub-mcp", settings)
     place, version = probe.server_version(datahub.mcp_command)
     facts = replace(facts, mcp_command=datahub.mcp_command[0], mcp_place=place, mcp_version=version)
     return facts if facts.problem or facts.refused else _counted(facts, "datahub-graphql", settings)
+
+
+def embedder(settings: Settings) -> Embedder | None:
+    """The embedder of the settings, None where there is to be none. Close it after use. Raises ConfigError."""
+    if settings.embed.provider == "none":
+        return None
+    return build(_wanted(settings), os.environ)
+
+
+def question_embedder(settings: Settings, name: str) -> Embedder | None:
+    """The embedder of that name, to ask for its vectors while the settings may name another already.
+
+    None where it cannot be built from the settings and the environment: then text alone is searched.
+    """
+    return build_named(kind_of(name), _wanted(settings), os.environ)
+
+
+def meaning(settings: Settings, store: Store, question: str) -> Meaning | None:
+    """A question as a vector of the embedder whose vectors the store searches; None where there is none to be had.
+
+    Raises ModelError when the embedder cannot be used.
+    """
+    from palimpsest.core.ranking import nearness_of
+    from palimpsest.queries.recall import Meaning
+
+    known = store.read(embedders.current)
+    if known is None or not question.strip():
+        return None
+    made = question_embedder(settings, known.name)
+    if made is None:
+        return None
+    with closing(made):
+        nearness = nearness_of(made.name)
+        return Meaning(embedder=made.name, vector=made.embed_question(question), nearness=nearness)
+
+
+def embedder_facts(settings: Settings) -> EmbedderFacts:
+    """What a look at the embedder finds: it is built, and embeds one word."""
+    try:
+        made = embedder(settings)
+        if made is None:
+            return EmbedderFacts()
+        with closing(made):
+            made.embed_question("palimpsest")
+            return EmbedderFacts(name=made.name)
+    except PalimpsestError as error:
+        return EmbedderFacts(problem=error.message, hint=error.hint)
+
+
+def _wanted(settings: Settings) -> Wanted:
+    embed = settings.embed
+    return Wanted(
+        provider=embed.provider,
+        model=embed.model or "",
+        url=embed.url or "",
+        key=embed.key.get_secret_value() if embed.key else "",
+        path=embed.path or "",
+        sha256=embed.sha256 or "",
+        cut=embed.cut,
+        batch=embed.batch,
+        threads=embed.threads,
+        timeout_seconds=embed.timeout_seconds,
+    )
 
 
 def _counted(facts: DatahubFacts, source: str, settings: Settings) -> DatahubFacts:
@@ -154,7 +275,13 @@ def _graphql_reader(settings: Settings) -> CatalogReader:
     except ImportError as error:
         raise _lacks_datahub(error) from error
     found, datahub = _credentials(settings), settings.datahub
-    return GraphqlReader(found.url, found.token, concurrency=datahub.concurrency, timeout=datahub.timeout_seconds)
+    return GraphqlReader(
+        found.url,
+        found.token,
+        concurrency=datahub.concurrency,
+        timeout=datahub.timeout_seconds,
+        kept=_kept(settings),
+    )
 
 
 def _mcp_reader(settings: Settings) -> CatalogReader:
@@ -171,6 +298,7 @@ def _mcp_reader(settings: Settings) -> CatalogReader:
             environ=os.environ,
             concurrency=datahub.concurrency,
             timeout=datahub.timeout_seconds,
+            kept=_kept(settings),
         )
     return McpReader(
         _credentials(settings),
@@ -178,6 +306,19 @@ def _mcp_reader(settings: Settings) -> CatalogReader:
         environ=os.environ,
         concurrency=datahub.concurrency,
         timeout=datahub.timeout_seconds,
+        kept=_kept(settings),
+    )
+
+
+def _kept(settings: Settings) -> KeptReading:
+    """What a reading for this store keeps of itself, in the user's cache folder."""
+    from palimpsest.adapters.datahub.kept import KeptReading
+
+    return KeptReading(
+        Path(platformdirs.user_cache_dir("palimpsest")) / "readings",
+        store=without_password(settings.store),
+        minutes=settings.datahub.resume_minutes,
+        clock=SystemClock(),
     )
 
 

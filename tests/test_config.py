@@ -72,7 +72,19 @@ def test_without_anything_every_value_is_the_default(tmp_path: Path) -> None:
         "publish.to": None,
         "publish.token": None,
         "console.public_url": None,
+        "embed.provider": "hashed",
+        "embed.model": None,
+        "embed.url": None,
+        "embed.key": None,
+        "embed.cut": False,
+        "embed.path": None,
+        "embed.sha256": None,
+        "embed.batch": 32,
+        "embed.threads": 2,
+        "embed.timeout_seconds": 60,
         "brief.budget": 2000,
+        "keep.recalls_days": 90,
+        "keep.runs_days": 365,
     }
 
 

@@ -10,7 +10,9 @@ Expected outcomes (a cell that is unknown, a record that is not memory) are valu
     │   ├── LeaseHeldError  somebody else is at work on this source
     │   └── MassChangeError too much of the source would vanish
     ├── CatalogError        the catalog could not be read or written     exit 3
-    └── StoreError          the memory's database could not be used      exit 4
+    ├── StoreError          the memory's database could not be used      exit 4
+    └── ModelError          a model could not be used, or answered wrongly  exit 5
+        └── RefusedTextError    it does not take this text
 """
 
 from __future__ import annotations
@@ -60,3 +62,11 @@ class CatalogError(PalimpsestError):
 
 class StoreError(PalimpsestError):
     """The database that holds the memory could not be used."""
+
+
+class ModelError(PalimpsestError):
+    """A model could not be reached, refused us, or gave an answer that is none."""
+
+
+class RefusedTextError(ModelError):
+    """The model is there and refuses one of these texts: others may be taken."""

@@ -37,6 +37,7 @@ class ScanReport:
     baseline       of those, first readings, which are no change
     contradicting  of those, what contradicts a held value
     unconfirmed    what is held, was not stated, and of which the source could not tell more: it stays held
+    resumed        of the entities, those that were taken from an earlier reading that broke
     """
 
     run: str
@@ -65,6 +66,7 @@ class ScanReport:
     failures: list[str]
     unused_patches: dict[str, int]
     milliseconds: int
+    resumed: int = 0
     planned: list[str] = field(default_factory=list)
 
     @property
@@ -163,6 +165,7 @@ class _Scan:
         planner = Planner(work)
         with Spool() as spool:
             spool.load_held(readings.held_parts(self.store, work.request.source))
+            self.resume()
             read = read_into(spool, work)
             self.complete = read.complete
             self.read_at, read_at_from = time_of(work, read.newest, self.clock.now())
@@ -178,9 +181,18 @@ class _Scan:
             writer = self.writer(planner)
             writer.write(spool)
             planned = writer.said(spool)
+        if work.reader.kept is not None:
+            work.reader.kept.end()
         work.progress.done()
         counted = _Counted(entities, unchanged + planner.compared, unconfirmed)
         return self.report(read, read_at_from, counted, writer, planned)
+
+    def resume(self) -> None:
+        """Let the reader go on where it broke, with nothing that is older than what is held; never in a dry run."""
+        reader, last = self.work.reader, self.work.last
+        if reader.kept is not None and self.lease is not None:
+            since = last.read_at if last is not None else None
+            reader.kept.begin(kind=reader.kind, origin=reader.origin, source=self.work.request.source, since=since)
 
     def writer(self, planner: Planner) -> Writer:
         """What writes the plan, at the time of the reading."""
@@ -193,7 +205,7 @@ class _Scan:
         lease, values, now = self.lease, self.run_values(written), self.clock.now()
         request, reader = self.work.request, self.work.reader
         origin = Origin(name=request.source, kind=reader.kind, origin=reader.origin)
-        self.store.write(lambda connection: readings.commit_batch(connection, lease, now, values, origin, batch))
+        self.store.write_leased(lambda connection: readings.commit_batch(connection, lease, now, values, origin, batch))
 
     def run_values(self, written: int) -> dict[str, object]:
         """What the run's row says of this reading so far."""
@@ -246,6 +258,7 @@ class _Scan:
             failures=list(tally.failures),
             unused_patches=dict(sorted(tally.unused_patches.items())),
             milliseconds=self.clock.now() - self.started_at,
+            resumed=self.work.reader.kept.taken if self.work.reader.kept is not None else 0,
             planned=planned,
         )
 

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from palimpsest.queries.held import moment_view
 from palimpsest.queries.runs import RunView, runs
-from palimpsest.store import answers_state, pending
+from palimpsest.store import answers_state, embedders, pending
+from palimpsest.store.embedders import Filled
 from palimpsest.store.engine import Store
 
 _LAST_RUNS = 7
@@ -47,6 +48,7 @@ class StatusView:
     pending: int
     growth: GrowthView
     sources: tuple[SourceView, ...]
+    embedders: tuple[Filled, ...]
 
 
 def status(store: Store) -> StatusView:
@@ -65,4 +67,5 @@ def status(store: Store) -> StatusView:
             )
             for one in found
         ),
+        embedders=tuple(store.read(embedders.filled)),
     )

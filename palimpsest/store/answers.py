@@ -16,7 +16,7 @@ from palimpsest.core.episode import Kind
 from palimpsest.core.ids import BeliefId, CellId, EntityId, RunId
 from palimpsest.core.moment import Moment
 from palimpsest.store.readings import ranges
-from palimpsest.store.schema import cell, edge, entity, episode, evidence, source, version
+from palimpsest.store.schema import cell, edge, entity, episode, evidence, passage_of, source, version
 
 _LAST_REST = b"\xff" * 8
 _AT_ONCE = 2_000
@@ -134,6 +134,13 @@ _VERSIONS = (
 _VERSIONS_BETWEEN = _VERSIONS.where(version.c.belief_id.between(sa.bindparam("first"), sa.bindparam("last")))
 _VERSIONS_OF_BELIEFS = _VERSIONS.where(version.c.belief_id.in_(sa.bindparam("beliefs", expanding=True)))
 
+_VERSIONS_OF_PASSAGES = (
+    _VERSIONS.add_columns(passage_of.c.passage_id)
+    .join(passage_of, sa.and_(passage_of.c.belief_id == version.c.belief_id, passage_of.c.number == version.c.number))
+    .where(passage_of.c.passage_id.in_(sa.bindparam("passages", expanding=True)))
+    .order_by(None)
+)
+
 
 def versions_of(connection: sa.Connection, entities: Sequence[EntityId]) -> list[Remembered]:
     """Every version of the beliefs about entities, by belief and number."""
@@ -156,6 +163,15 @@ def versions_of_beliefs(connection: sa.Connection, beliefs: Sequence[BeliefId]) 
     for start in range(0, len(beliefs), _AT_ONCE):
         rows = connection.execute(_VERSIONS_OF_BELIEFS, {"beliefs": beliefs[start : start + _AT_ONCE]})
         found.extend(_remembered(row) for row in rows)
+    return found
+
+
+def versions_of_passages(connection: sa.Connection, passages: Sequence[int]) -> list[tuple[int, Remembered]]:
+    """Every version that passages state, with the passage."""
+    found: list[tuple[int, Remembered]] = []
+    for start in range(0, len(passages), _AT_ONCE):
+        rows = connection.execute(_VERSIONS_OF_PASSAGES, {"passages": passages[start : start + _AT_ONCE]})
+        found.extend((row[-1], _remembered(row[:-1])) for row in rows)
     return found
 
 

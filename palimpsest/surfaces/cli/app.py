@@ -28,9 +28,17 @@ COMMANDS = {
         "palimpsest.surfaces.cli.scan:scan",
         "Read a source, and write down only what differs.",
     ),
+    "backfill": (
+        "palimpsest.surfaces.cli.backfill:backfill",
+        "Fill in the history that DataHub itself keeps.",
+    ),
     "consolidate": (
         "palimpsest.surfaces.cli.consolidate:consolidate",
         "Turn what was written down into versioned beliefs.",
+    ),
+    "embed": (
+        "palimpsest.surfaces.cli.embed:embed",
+        "Make the vectors that searching by meaning needs.",
     ),
     "run": (
         "palimpsest.surfaces.cli.run:run",
@@ -50,6 +58,7 @@ COMMANDS = {
     ),
     "show": ("palimpsest.surfaces.cli.show:show", "Show everything that is held about one entity."),
     "brief": ("palimpsest.surfaces.cli.brief:brief", "Tell an agent what to know of entities, in a token budget."),
+    "recall": ("palimpsest.surfaces.cli.recall:recall", "Ask a question in words, and be told what is held."),
     "beliefs": ("palimpsest.surfaces.cli.beliefs:beliefs", "List what is held, each with its id."),
     "history": ("palimpsest.surfaces.cli.history:history", "Show every version of what is held, with its evidence."),
     "why": ("palimpsest.surfaces.cli.why:why", "Tell why a belief is held, version by version."),
@@ -59,6 +68,8 @@ COMMANDS = {
     "status": ("palimpsest.surfaces.cli.status:status", "Tell how much is remembered, how it grows, what waits."),
     "doctor": ("palimpsest.surfaces.cli.doctor:doctor", "Check that everything is in place."),
     "demo": ("palimpsest.surfaces.cli.demo:demo", "Show the main job on a sample catalog, in a store of its own."),
+    "dump": ("palimpsest.surfaces.cli.dump:dump", "Write all that is remembered into one file."),
+    "load": ("palimpsest.surfaces.cli.load:load", "Fill an empty store with what a dump holds."),
     "db": ("palimpsest.surfaces.cli.db:app", "The store's tables."),
     "config": ("palimpsest.surfaces.cli.config:app", "The settings in force."),
 }

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from palimpsest.core.errors import CatalogError, PalimpsestError, StoreError, UsageError
+from palimpsest.core.errors import CatalogError, ModelError, PalimpsestError, StoreError, UsageError
 from palimpsest.surfaces.cli.output import neutral, neutral_line
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def exit_code_of(error: BaseException) -> ExitCode:
             return ExitCode.CATALOG
         case StoreError():
             return ExitCode.STORE
+        case ModelError():
+            return ExitCode.MODEL
         case KeyboardInterrupt():
             return ExitCode.INTERRUPTED
         case _:

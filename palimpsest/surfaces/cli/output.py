@@ -46,6 +46,19 @@ def emit_text(lines: Iterable[str] | str) -> None:
         _write(neutral(whole) + ("" if whole.endswith("\n") else "\n"))
 
 
+def emit_bytes(data: bytes) -> None:
+    """Write bytes as they are: a document for a program. Raises PalimpsestError, also when its reader went away."""
+    stream = sys.stdout
+    if stream is None:  # closed by the caller
+        raise PalimpsestError("standard output is closed")
+    try:
+        stream.buffer.write(data)
+        stream.flush()
+    except OSError as err:
+        _drop_the_rest()
+        raise PalimpsestError(f"standard output cannot be written: {err.strerror}") from err
+
+
 def neutral(text: str) -> str:
     r"""The text with control characters (except newline and tab) and bidirectional overrides spelled out, as \x1b."""
     return _UNSAFE_IN_TEXT.sub(_spelled, text)

@@ -9,7 +9,10 @@ from palimpsest.surfaces.cli import output
 
 if TYPE_CHECKING:
     from palimpsest.core.link_list import ShownLink
+    from palimpsest.jobs.backfill import BackfillReport
     from palimpsest.jobs.consolidate import ConsolidateReport
+    from palimpsest.jobs.dump import DumpReport
+    from palimpsest.jobs.load import LoadReport
     from palimpsest.jobs.publish import PublishReport
     from palimpsest.jobs.scan import ScanReport
     from palimpsest.jobs.unpublish import UnpublishReport
@@ -50,6 +53,8 @@ def scan_lines(report: ScanReport) -> list[str]:
         lines[-1] += ": a first reading is no change"
     elif report.written:
         lines.append(_change_line(report))
+    if report.resumed:
+        lines.append(f"{report.resumed} of the entities taken from the reading that broke")
     if report.unconfirmed:
         lines.append(f"{report.unconfirmed} held and not stated, unconfirmed: they stay held")
     if report.by_aspect and not report.is_first:
@@ -98,6 +103,29 @@ def _record_lines(report: ScanReport) -> list[str]:
         lines.append(f"{report.records_failed} records could not be read, nothing ended because of them:")
         lines += [f"  {failure}" for failure in report.failures]
     return lines
+
+
+def backfill_lines(report: BackfillReport) -> list[str]:
+    """What a backfill found and wrote."""
+    from palimpsest.core.moment import spoken
+
+    verb = "would be written" if report.dry_run else "written"
+    since = f", the oldest of {spoken(report.oldest)}" if report.oldest is not None else ""
+    lines = [
+        f"{report.source}: {report.versions} stored versions of {report.entities} entities",
+        f"{report.written} episodes {verb}{since}",
+    ]
+    if report.by_aspect:
+        lines.append("by aspect: " + ", ".join(f"{count} {aspect}" for aspect, count in report.by_aspect.items()))
+    if report.gaps:
+        named = ", ".join(f"{part} of {count}" for part, count in report.gaps.items())
+        lines.append(f"DataHub no longer keeps older versions: {named}")
+        lines += [f"  {gap}" for gap in report.gaps_named]
+    if report.failed:
+        lines.append(f"{report.failed} could not be read, nothing of them was written:")
+        lines += [f"  {failure}" for failure in report.failures]
+    lines += [f"  {line}" for line in report.planned]
+    return [*lines, f"in {report.milliseconds / 1000:.1f} s"]
 
 
 def consolidate_lines(report: ConsolidateReport) -> list[str]:
@@ -167,3 +195,22 @@ def _list_lines(before: tuple[ShownLink, ...], after: tuple[ShownLink, ...]) -> 
     """A list of links as it is and as it would be, one link a line."""
     lines = [f"    {'-' if link not in after else ' '} {link.label}  {link.url}" for link in before]
     return lines + [f"    + {link.label}  {link.url}" for link in after if link not in before]
+
+
+def dump_lines(report: DumpReport, name: str) -> list[str]:
+    """What was dumped."""
+    lines = [f"{name}: {report.rows} rows of {len(report.tables)} tables, content {report.content[:12]}"]
+    if report.lost:
+        lines.append(f"{report.lost} {'run' if report.lost == 1 else 'runs'} at work, dumped as broken off")
+    return lines
+
+
+def load_lines(report: LoadReport) -> list[str]:
+    """What was loaded, and how it verifies."""
+    lines = [
+        f"{report.rows} rows loaded of the dump of {report.dumped_at}, content {report.content[:12]}",
+        f"{report.edges} edges of lineage made anew",
+    ]
+    if report.verify.broken:
+        return lines + verify_lines(report.verify)
+    return [*lines, f"verify: {report.verify.checked} checks, 0 broken"]

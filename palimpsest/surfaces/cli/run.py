@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from palimpsest.core.errors import ConfigError, PalimpsestError
-from palimpsest.surfaces.cli import diagnostics, output, reports
+from palimpsest.surfaces.cli import diagnostics, output, reports, upkeep
 from palimpsest.surfaces.cli.context import Context
 from palimpsest.surfaces.cli.diagnostics import ExitCode
 from palimpsest.surfaces.cli.scan import request
@@ -53,6 +53,8 @@ def run(
             progress=progress,
             holder=this_process(),
         )
+    if settings.run.consolidate:
+        upkeep.afterwards(settings, store)
     published, unpublished = None, None
     if settings.run.publish:
         try:

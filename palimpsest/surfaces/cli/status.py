@@ -11,6 +11,13 @@ from palimpsest.surfaces.cli.asking import AsJson
 
 if TYPE_CHECKING:
     from palimpsest.queries.status import StatusView
+    from palimpsest.store.embedders import Filled
+
+_MEANT = {
+    "current": "searched",
+    "coming": "being made, then searched: palimpsest embed --all goes on",
+    "going": "being deleted",
+}
 
 
 def status(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -33,6 +40,7 @@ def status_lines(view: StatusView) -> list[str]:
     if growth.readings:
         each = ", ".join(str(one.written) for one in growth.readings)
         rows.append(("growth", f"{growth.mean:.0f} episodes a reading (newest first: {each})"))
+    rows += [("vectors", _vectors(one)) for one in view.embedders]
     lines = output.table(rows)
     lines += [
         "",
@@ -43,3 +51,8 @@ def status_lines(view: StatusView) -> list[str]:
     header = ("SOURCE", "KIND", "LAST READ", "COMPLETE")
     sources = [(one.name, one.kind, asking.spoken(one.read), "yes" if one.complete else "no") for one in view.sources]
     return [*lines, "", *output.table(sources, header=header)]
+
+
+def _vectors(one: Filled) -> str:
+    """How far the vectors of an embedder are."""
+    return f"{one.vectors} of {one.passages} passages by {one.name}: {_MEANT[one.state.value]}"
