@@ -1,0 +1,1 @@
+"""FactConsolidation: facts as notes in their order, the newest of a claim wins, asked by recall."""
