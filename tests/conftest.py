@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,8 @@ from hypothesis import HealthCheck, settings
 
 from tests import building, servers
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
 
 # Two shared cores: a slow example says nothing about the code.
 settings.register_profile("steady", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -41,11 +43,24 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+def pytest_configure() -> None:
+    """A run in the background ignores Ctrl-C, and so would the processes that tests interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that uses the fixture `dialect` runs once on each."""
+    """A test that uses the fixture `dialect` runs once on each.
+
+    The store's own tests run on each at once; those of what stands on it run on SQLite and PostgreSQL first, and on the
+    others among the long ones.
+    """
+    is_of_store = "store" in metafunc.definition.path.relative_to(ROOT / "tests").parts
     for fixture, names in (("dialect", servers.DIALECTS), ("server", servers.SERVERS)):
         if fixture in metafunc.fixturenames:
-            metafunc.parametrize(fixture, names, indirect=True)
+            later = () if is_of_store else tuple(set(names) - {"sqlite", "postgresql"})
+            marked = [pytest.param(name, marks=[pytest.mark.long] if name in later else []) for name in names]
+            metafunc.parametrize(fixture, marked, indirect=True)
 
 
 @pytest.fixture

@@ -32,7 +32,12 @@ from palimpsest.store.schema import metadata
 
 REAL_COCKROACH = os.environ.get("PALIMPSEST_TEST_COCKROACH_URL", "")
 DEBIANS = Path("/usr/lib/postgresql/15/bin")
-SERVERS = ("postgresql", "postgresql-15", "cockroachdb", *(("cockroachdb-real",) if REAL_COCKROACH else ()))
+WITHOUT = os.environ.get("PALIMPSEST_TEST_WITHOUT", "").split()  # servers that are known not to be had
+SERVERS = tuple(
+    name
+    for name in ("postgresql", "postgresql-15", "cockroachdb", *(("cockroachdb-real",) if REAL_COCKROACH else ()))
+    if name not in WITHOUT
+)
 DIALECTS = ("sqlite", *SERVERS)
 SECRET = b"0123456789abcdef"
 SET_UP_AT = parse("2026-03-01")

@@ -62,6 +62,7 @@ def test_without_anything_every_value_is_the_default(tmp_path: Path) -> None:
         "datahub.mcp_url": None,
         "datahub.concurrency": 4,
         "datahub.timeout_seconds": 30,
+        "datahub.resume_minutes": 60,
         "run.source": None,
         "run.source_name": None,
         "run.complete": False,
