@@ -59,8 +59,12 @@ def test_the_nearest_are_found_with_their_cosines(tmp_path: Path, dialect: str) 
     for question in clustered(5, seed=2):
         found = nearest(store, of, question, 10)
         places = exact(rows, question, 10)
-        assert [one.passage for one in found] == [numbers[place] for place in places]
-        assert [one.similarity for one in found] == pytest.approx((rows[places] @ question).tolist(), abs=1e-5)
+        at = [numbers.index(one.passage) for one in found]
+        assert [one.similarity for one in found] == pytest.approx((rows[at] @ question).tolist(), abs=1e-5)
+        if vector_types.kept(store).form.native:  # pgvector's index is approximate
+            assert len(set(at) & set(places)) >= 9
+        else:
+            assert at == list(places)
 
 
 def test_vectors_have_a_type_of_their_own_only_where_the_database_has_one(tmp_path: Path, dialect: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any, ClassVar
 
@@ -41,6 +42,7 @@ class Server(Dialect):
     def engine(self, url: sa.URL, *, writing: bool, patience: float) -> sa.Engine:
         """An engine whose connections are checked before use and renewed after five minutes."""
         url, settings = settings_of(url)
+        logging.getLogger("psycopg").setLevel(logging.ERROR)  # a connection that broke is explained, or tried again
         engine = sa.create_engine(
             url, pool_pre_ping=True, pool_recycle=300, isolation_level=_WRITES_AT, connect_args=settings
         )
