@@ -44,7 +44,7 @@ SET_UP_AT = parse("2026-03-01")
 
 _ENOUGH = 4_000_000_000
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
-_SETTINGS = {
+SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "fsync": "off",
     "synchronous_commit": "off",
@@ -95,7 +95,7 @@ class Postgres:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start it, and wait until it lets somebody in."""
-        given = _SETTINGS | {"port": str(self.port)}
+        given = SETTINGS | {"port": str(self.port)}
         settings = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
         libc = ctypes.CDLL(None)  # loaded before the fork
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from palimpsest.core.ids import EntityId
 from palimpsest.ports import Clock, Progress
-from palimpsest.store import passages
+from palimpsest.store import passages, search_index
 from palimpsest.store.engine import Store
 
 
@@ -39,6 +39,8 @@ def index(store: Store, *, clock: Clock, progress: Progress) -> IndexReport:
             after = found.entities[-1]
             progress.advance(len(found.entities))
         progress.done()
+    if written:
+        search_index.settle(store, written)
     return IndexReport(
         entities=entities, written=written, dropped=dropped, kept=kept, milliseconds=clock.now() - started_at
     )

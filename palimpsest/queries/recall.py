@@ -153,6 +153,7 @@ class _Recall:
 
     def run(self) -> RecallView:
         """The answers."""
+        search.begin(self.connection)
         narrowed = Narrowed(
             entities=self.entities,
             aspect=self.request.aspect,

@@ -6,7 +6,7 @@ Statements only. What is near enough, and which stands first, is said by core.ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
@@ -15,6 +15,7 @@ from palimpsest.core.episode import Kind
 from palimpsest.core.ids import BeliefId, CellId, EntityId
 from palimpsest.core.moment import Moment
 from palimpsest.core.strength import Strength
+from palimpsest.store.dialects.dialect import Dialect
 from palimpsest.store.schema import FIRST_PAST, cell, entity, episode, passage, strength
 from palimpsest.store.search_types import Wanted
 
@@ -42,7 +43,7 @@ class _Find(sa.Executable, sa.ClauseElement):
     """The numbers of the passages that have a term of each group, in their order where the index gives one."""
 
     inherit_cache = True
-    _traverse_internals: ClassVar[list[Any]] = []  # nothing in it varies: without this it would be compiled every time
+    _traverse_internals: Any = ()  # nothing in it varies; without this it would be compiled every time
 
 
 _PARAMETERS: tuple[sa.BindParameter[Any], ...] = (
@@ -71,11 +72,18 @@ def _find_by_table(element: _Find, compiler: Any, **options: Any) -> str:
     return str(compiler.process(_BY_TABLE, **options))
 
 
+def begin(connection: sa.Connection) -> None:
+    """Make a transaction ready to be searched in: how common a word is says how to look for it."""
+    dialect = connection.info.get("dialect")
+    if isinstance(dialect, Dialect):
+        dialect.plan_for_values(connection)
+
+
 def find(connection: sa.Connection, groups: Sequence[Group], most: int, *, past: bool) -> list[int]:
     """At most so many passages that have a term of each group; of what is not current too if `past`."""
     last = _LAST if past else FIRST_PAST - 1
     given = {"wanted": tuple(groups), "first": 0, "last": last, "most": most}
-    return list(connection.execute(_FIND, given).scalars().all())
+    return [row[0] for row in connection.execute(_FIND, given).all()]
 
 
 def count(connection: sa.Connection) -> int:

@@ -14,14 +14,14 @@ from palimpsest.store.schema import passage_vector
 from palimpsest.store.vector_types import INDEX, form_of, has_index, index_statement
 
 MANY = 5_000  # from so many on, building the index at once is quicker than adding to it
-_BYTES_EACH = 2_000  # what the build holds of one vector with its neighbours
-_MOST_MEMORY = 1 << 30
+_BYTES_EACH = 2_500  # what the build holds of one vector with its neighbours
+_MOST_MEMORY = 2 << 30
 
 
 def leave_out(store: Store, coming: int) -> None:
     """Drop the index of a table without vectors, of pgvector only, when so many are to be written."""
     if coming >= MANY and store.read(_is_empty_with_index):
-        _attempt(store, f"DROP INDEX IF EXISTS {INDEX}")
+        attempt(store, f"DROP INDEX IF EXISTS {INDEX}")
 
 
 def make(store: Store) -> None:
@@ -32,7 +32,7 @@ def make(store: Store) -> None:
         steps = [index_statement(store.dialect.name)]
         if store.read(form_of).pgvector:
             steps = [f"SET maintenance_work_mem = '{memory}kB'", *steps, "RESET maintenance_work_mem"]
-        _attempt(store, *steps)
+        attempt(store, *steps)
 
 
 def _is_empty_with_index(connection: sa.Connection) -> bool:
@@ -41,8 +41,8 @@ def _is_empty_with_index(connection: sa.Connection) -> bool:
     return connection.execute(sa.select(passage_vector.c.passage_id).limit(1)).first() is None
 
 
-def _attempt(store: Store, *steps: str) -> None:
-    """Run steps, each on its own; a refused one is the end of it. The doctor tells of a missing index."""
+def attempt(store: Store, *steps: str) -> None:
+    """Run steps on indexes, each on its own; a refused one is the end of it. The doctor tells of a missing index."""
     with store.translated(), store.engine.connect() as fresh:
         connection = fresh.execution_options(isolation_level="AUTOCOMMIT", postgresql_readonly=False)
         try:

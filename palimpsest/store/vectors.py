@@ -111,15 +111,15 @@ def nearest(
         looked_at = len(ids)
     while True:
         best = vector_signs.nearest(ids, words, asked, looked_at)
-        found = _compared(connection, of, asked, best)
-        dead = np.setdiff1d(best, np.array([one.passage for one in found], dtype=np.int64))
+        found, cosines = _compared(connection, of, asked, best)
+        dead = np.setdiff1d(best, found)
         if not len(dead):
-            return found[:most]
+            return _first(found, cosines, most)
         signs.forget(dead, visible)
         kept = ~np.isin(ids, dead)
         ids, words = ids[kept], words[kept]
         if len(found) >= min(most, len(ids)):
-            return found[:most]
+            return _first(found, cosines, most)
 
 
 def count(connection: sa.Connection, of: Known) -> int:
@@ -187,18 +187,27 @@ def _ef(most: int) -> int:
     return min(1_000, max(100, 2 * most))
 
 
-def _compared(connection: sa.Connection, of: Known, asked: Vector, passages: vector_signs.Ids) -> list[Near]:
-    """The passages that have a vector, by their cosine, exactly."""
-    if not len(passages):
-        return []
-    rows = connection.execute(
-        sa.select(passage_vector.c.passage_id, passage_vector.c.vec).where(
-            passage_vector.c.embedder_id == of.id, passage_vector.c.passage_id.in_(listed(passages.tolist()))
-        )
-    ).all()
+def _compared(
+    connection: sa.Connection, of: Known, asked: Vector, passages: vector_signs.Ids
+) -> tuple[vector_signs.Ids, Vector]:
+    """Those of the passages that have a vector and their cosines, exactly, the nearest first."""
+    rows = (
+        connection.execute(
+            sa.select(passage_vector.c.passage_id, passage_vector.c.vec).where(
+                passage_vector.c.embedder_id == of.id, passage_vector.c.passage_id.in_(listed(passages.tolist()))
+            )
+        ).all()
+        if len(passages)
+        else []
+    )
     if not rows:
-        return []
-    numbers = np.array([row.passage_id for row in rows], dtype=np.int64)
-    cosines = unpacked([row.vec for row in rows]) @ asked
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    found, vecs = zip(*rows, strict=True)
+    numbers = np.array(found, dtype=np.int64)
+    cosines = unpacked(list(vecs)) @ asked
     order = np.lexsort((numbers, -cosines))
-    return [Near(int(numbers[place]), float(cosines[place])) for place in order]
+    return numbers[order], cosines[order]
+
+
+def _first(passages: vector_signs.Ids, cosines: Vector, most: int) -> list[Near]:
+    return [Near(*one) for one in zip(passages[:most].tolist(), cosines[:most].tolist(), strict=True)]

@@ -71,6 +71,13 @@ class Dialect(ABC):
         """Insert rows by a way of the database's own; False where it has none for these columns."""
         return False
 
+    def plan_for_values(self, connection: sa.Connection) -> None:  # noqa: B027 - most do so anyway
+        """From here to its end, have each statement of the transaction planned for the values that it is given."""
+
+    def settling(self, table: str, index: str, *, many: bool) -> Sequence[str]:
+        """Statements that bring a table and its index of words in order once rows were written; `many` in one go."""
+        return ()
+
     @abstractmethod
     def is_conflict(self, error: DBAPIError) -> bool:
         """Whether the same transaction, run again from its start, may succeed."""

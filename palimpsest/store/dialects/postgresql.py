@@ -10,6 +10,10 @@ from palimpsest.store.dialects.dialect import Facts, Mode
 from palimpsest.store.dialects.server import Server
 
 _WORTH_A_COPY = 20  # rows; fewer are as quick by INSERT
+_PLAN_FOR_VALUES = (
+    "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('random_page_cost', "
+    "CAST(least(CAST(current_setting('random_page_cost') AS float8), 1.1) AS text), true)"
+)
 
 
 class PostgreSQL(Server):
@@ -43,6 +47,17 @@ class PostgreSQL(Server):
         asked = sa.text("SELECT pg_xact_status(CAST(CAST(:mark AS text) AS xid8))")
         found = connection.execute(asked, {"mark": mark}).scalar()
         return None if found == "in progress" else found == "committed"
+
+    def plan_for_values(self, connection: sa.Connection) -> None:
+        """Of a statement that was run some times PostgreSQL keeps one plan, which for words walks the whole table; and
+        it takes each page of the index's for one read from a turning disk, and so walks where two words lead to few.
+        """
+        connection.exec_driver_sql(_PLAN_FOR_VALUES)
+
+    def settling(self, table: str, index: str, *, many: bool) -> Sequence[str]:
+        """A GIN index keeps new entries aside in a list, through which every search goes until somebody clears it."""
+        cleared = f"SELECT gin_clean_pending_list('{index}')"
+        return (cleared, f"ANALYZE {table}") if many else (cleared,)
 
     def facts(self, connection: sa.Connection) -> Facts:
         """Version, and whether pgvector was created in this database."""
