@@ -25,6 +25,7 @@ BYTES_AT_ONCE = 1_000
 _LOOKED_AT = 500  # how many the signs choose, at least, and of a thousand
 _LOOKED_AT_SHARE = 1_000
 _AMONG_EXACT = 4_000  # so many named passages are compared without a first look
+_EXACT_UP_TO = 5_000  # vectors: they are compared in a few milliseconds
 _ITERATES_FROM = (0, 8)  # pgvector's own scan goes on while rows are filtered away
 
 _NATIVE = sa.table("passage_vector", sa.column("passage_id"), sa.column("embedder_id"), sa.column("vec", NativeVec()))
@@ -32,6 +33,10 @@ _NAMES = ("passage_id", "embedder_id", "vec")
 _NEAREST = sa.text(
     "SELECT passage_id, vec <=> CAST(:asked AS VECTOR(384)) AS distance FROM passage_vector "
     "WHERE embedder_id = :of ORDER BY distance LIMIT :most"
+)
+_NEAREST_EXACTLY = sa.text(  # the same without the index: no index serves a sum
+    "SELECT passage_id, vec <=> CAST(:asked AS VECTOR(384)) AS distance FROM passage_vector "
+    "WHERE embedder_id = :of ORDER BY (vec <=> CAST(:asked AS VECTOR(384))) + 0, passage_id LIMIT :most"
 )
 _NEAREST_AMONG = sa.text(  # apart, or an index that knows nothing of the choice would be walked
     "WITH chosen AS MATERIALIZED (SELECT passage_id, vec <=> CAST(:asked AS VECTOR(384)) AS distance "
@@ -165,12 +170,20 @@ def _nearest_native(
     connection: sa.Connection, of: Known, asked: Vector, most: int, among: Sequence[int] | None
 ) -> list[Near]:
     given: dict[str, object] = {"asked": spelled(asked), "of": of.id, "most": most}
-    if among is None:
+    if among is None and form_of(connection).pgvector and _are_few(connection, of):
+        rows = connection.execute(_NEAREST_EXACTLY, given)
+    elif among is None:
         _widen(connection, most)
         rows = connection.execute(_NEAREST, given)
     else:
         rows = connection.execute(_NEAREST_AMONG, {**given, "among": list(among)})
     return [Near(int(row.passage_id), 1.0 - float(row.distance)) for row in rows]
+
+
+def _are_few(connection: sa.Connection, of: Known) -> bool:
+    """Whether to compare them all: HNSW loses some among few that are much alike."""
+    some = sa.select(sa.literal(1)).where(passage_vector.c.embedder_id == of.id).limit(_EXACT_UP_TO + 1).subquery()
+    return int(connection.scalar(sa.select(sa.func.count()).select_from(some)) or 0) <= _EXACT_UP_TO
 
 
 def _widen(connection: sa.Connection, most: int) -> None:
