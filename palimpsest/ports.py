@@ -50,6 +50,19 @@ class Kept(Protocol):
         """Forget everything: it is written down."""
 
 
+class NoProgress:
+    """Progress that nobody looks at: shows nothing."""
+
+    def start(self, what: str, total: int | None = None) -> None:
+        """A stage begins."""
+
+    def advance(self, count: int = 1) -> None:
+        """So many steps are done."""
+
+    def done(self) -> None:
+        """The stage ends."""
+
+
 class Judge(Protocol):
     """Gives verdicts on what is pending."""
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from palimpsest.core.ids import EntityId
 from palimpsest.jobs.consolidate import ConsolidateReport, consolidate
-from palimpsest.ports import Clock, Judge, Progress
+from palimpsest.ports import Clock, Judge, NoProgress, Progress
 from palimpsest.store import pending
 from palimpsest.store.engine import Store, open_store
 from palimpsest.store.runs import this_process
@@ -77,7 +77,7 @@ def _work(url: str, clock: Clock, judge: Judge | None, start: EntityId, at_once:
         return consolidate(
             store,
             clock=clock,
-            progress=_Silent(),
+            progress=NoProgress(),
             holder=this_process(),
             judge=judge,
             start=start,
@@ -85,16 +85,3 @@ def _work(url: str, clock: Clock, judge: Judge | None, start: EntityId, at_once:
         )
     finally:
         store.dispose()
-
-
-class _Silent:
-    """Shows nothing."""
-
-    def start(self, what: str, total: int | None = None) -> None:
-        """A stage begins."""
-
-    def advance(self, count: int = 1) -> None:
-        """So many steps are done."""
-
-    def done(self) -> None:
-        """The stage ends."""

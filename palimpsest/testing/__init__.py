@@ -3,19 +3,6 @@
 from __future__ import annotations
 
 from palimpsest.adapters.clock import SetClock as FixedClock
-
-
-class NoProgress:
-    """Shows nothing."""
-
-    def start(self, what: str, total: int | None = None) -> None:
-        """A stage begins."""
-
-    def advance(self, count: int = 1) -> None:
-        """So many steps are done."""
-
-    def done(self) -> None:
-        """The stage ends."""
-
+from palimpsest.ports import NoProgress
 
 __all__ = ["FixedClock", "NoProgress"]

@@ -136,7 +136,7 @@ def _read(store: Store, path: Path, clock: object) -> RunReport:
     from palimpsest.adapters.datahub.file import FileReader
     from palimpsest.jobs.run import run
     from palimpsest.jobs.scan import ScanRequest
-    from palimpsest.surfaces.cli.diagnostics import SilentProgress
+    from palimpsest.ports import NoProgress
 
     return run(
         store,
@@ -145,7 +145,7 @@ def _read(store: Store, path: Path, clock: object) -> RunReport:
         with_consolidate=True,
         with_verify=True,
         clock=clock,  # type: ignore[arg-type]
-        progress=SilentProgress(),
+        progress=NoProgress(),
         holder="demo",
     )
 

@@ -100,7 +100,9 @@ def note(text: str) -> None:
 def progress() -> Iterator[Progress]:
     """A progress to hand to a job: a bar while the block lasts, on a terminal that is not quiet; else silent."""
     if _Talk.quiet or not _is_terminal() or os.environ.get("TERM") == "dumb":
-        yield SilentProgress()
+        from palimpsest.ports import NoProgress
+
+        yield NoProgress()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -110,19 +112,6 @@ def progress() -> Iterator[Progress]:
     # stdout is data: only stderr may pass through the display.
     with RichProgress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as display:
         yield TerminalProgress(display)
-
-
-class SilentProgress:
-    """Progress for everything that is not a terminal."""
-
-    def start(self, what: str, total: int | None = None) -> None:
-        """Says nothing."""
-
-    def advance(self, count: int = 1) -> None:
-        """Says nothing."""
-
-    def done(self) -> None:
-        """Says nothing."""
 
 
 class TerminalProgress:

@@ -273,7 +273,9 @@ def test_who_was_silent_for_too_long_has_no_right_to_migrate_any_more(store: Sto
             )
         )
         with migration_lease.held(store, holder="other:1:1"):
-            pass
+            assert store.read(lambda c: c.scalar(sa.select(migration_lease.schema_lock.c.holder))).startswith(
+                "other:1:1:"
+            )
 
 
 def test_jobs_refuse_a_server_that_is_empty_behind_or_ahead(store: Store) -> None:

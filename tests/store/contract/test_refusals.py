@@ -67,7 +67,9 @@ def test_a_password_in_the_query_is_not_shown_either(postgres: servers.Kind) -> 
 
 
 def test_the_right_password(postgres: servers.Kind) -> None:
-    open_store(postgres.server.tcp_url("postgres", "careful:right")).dispose()
+    store = open_store(postgres.server.tcp_url("postgres", "careful:right"))
+    assert store.read(lambda connection: connection.scalar(sa.text("SELECT current_user"))) == "careful"
+    store.dispose()
 
 
 def test_who_is_shut_out(postgres: servers.Kind) -> None:
