@@ -80,7 +80,7 @@ def read(source: str, folder: Path) -> dict[str, Any]:
     from palimpsest.adapters.datahub.graphql_client import GraphqlClient
     from palimpsest.adapters.datahub.mcp import Connection
     from palimpsest.jobs.scan import ScanRequest, scan
-    from palimpsest.surfaces.cli.diagnostics import SilentProgress
+    from palimpsest.ports import NoProgress
 
     under = Under()
     GraphqlClient._send = under.timed(GraphqlClient._send, lambda answer: len(answer.content))  # type: ignore[method-assign]
@@ -99,7 +99,7 @@ def read(source: str, folder: Path) -> dict[str, Any]:
             reader,
             ScanRequest(source=source),
             clock=wiring.clock(),
-            progress=SilentProgress(),
+            progress=NoProgress(),
             holder="benchmark",
         )
         took = time.perf_counter() - before

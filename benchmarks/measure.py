@@ -25,10 +25,10 @@ from palimpsest.jobs.consolidate import consolidate
 from palimpsest.jobs.dump import dump
 from palimpsest.jobs.load import check, load
 from palimpsest.jobs.scan import ScanRequest, scan
+from palimpsest.ports import NoProgress
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
 from palimpsest.store.schema import episode
-from palimpsest.surfaces.cli.diagnostics import SilentProgress
 
 SOURCE = "file"
 BARE_ROWS = 500_000
@@ -70,7 +70,7 @@ def scanned(folder: Path, size: int, kind: str = "same") -> dict[str, object]:
                 FileReader(path),
                 ScanRequest(source=SOURCE),
                 clock=SystemClock(),
-                progress=SilentProgress(),
+                progress=NoProgress(),
                 holder="benchmark",
             )
         )
@@ -152,7 +152,7 @@ def consolidated(folder: Path, size: int) -> dict[str, object]:
     store = store_at(folder, size)
     reports = []
     seconds = seconds_of(
-        lambda: reports.append(consolidate(store, clock=SystemClock(), progress=SilentProgress(), holder="benchmark"))
+        lambda: reports.append(consolidate(store, clock=SystemClock(), progress=NoProgress(), holder="benchmark"))
     )
     return {"seconds": seconds, "episodes": reports[0].episodes}
 
@@ -161,9 +161,7 @@ def dumped(folder: Path, size: int) -> dict[str, object]:
     """Dump the store of a size into a file."""
     store, reports = store_at(folder, size), []
     with DumpFile(folder / f"dump-{size}.jsonl") as writer:
-        seconds = seconds_of(
-            lambda: reports.append(dump(store, writer, clock=SystemClock(), progress=SilentProgress()))
-        )
+        seconds = seconds_of(lambda: reports.append(dump(store, writer, clock=SystemClock(), progress=NoProgress())))
     return {"seconds": seconds, "rows": reports[0].rows}
 
 
@@ -171,10 +169,10 @@ def loaded(folder: Path, size: int) -> dict[str, object]:
     """Load the dump of a size into an empty store, verify included; and reading it to its end before."""
     path, store = folder / f"dump-{size}.jsonl", open_store(f"sqlite:///{folder / f'loaded-{size}.db'}")
     migrate.ready(store, now=SystemClock().now(), may_write=True)
-    checked = seconds_of(lambda: check(path.name, lines_of(path), progress=SilentProgress()))
+    checked = seconds_of(lambda: check(path.name, lines_of(path), progress=NoProgress()))
     reports = []
     seconds = seconds_of(
-        lambda: reports.append(load(store, path.name, lines_of(path), clock=SystemClock(), progress=SilentProgress()))
+        lambda: reports.append(load(store, path.name, lines_of(path), clock=SystemClock(), progress=NoProgress()))
     )
     return {"seconds": seconds, "check_seconds": checked, "rows": reports[0].rows}
 

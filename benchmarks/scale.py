@@ -34,13 +34,13 @@ from palimpsest.adapters.dump_file import DumpFile
 from palimpsest.adapters.embed.hashed import HashedEmbedder
 from palimpsest.core.ranking import nearness_of
 from palimpsest.jobs.dump import dump
+from palimpsest.ports import NoProgress
 from palimpsest.queries.brief import brief
 from palimpsest.queries.held import When
 from palimpsest.queries.recall import Meaning, RecallRequest, recall
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
 from palimpsest.store.schema import entity
-from palimpsest.surfaces.cli.diagnostics import SilentProgress
 from tests import servers
 
 _EPISODES_OF_PASSAGE = 1.3
@@ -147,7 +147,7 @@ def dumped(store: Store, server: int | None, folder: Path) -> Figures:
     """A dump of everything into a file."""
     path, reports = folder / "dump.jsonl", []
     with Took(server) as took, DumpFile(path) as writer:
-        reports.append(dump(store, writer, clock=SystemClock(), progress=SilentProgress()))
+        reports.append(dump(store, writer, clock=SystemClock(), progress=NoProgress()))
     size = path.stat().st_size
     path.unlink()
     return {"rows": reports[0].rows, "wall_s": took.wall, "cpu_s": took.cpu, "megabytes": size / 1e6}

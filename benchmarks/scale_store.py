@@ -23,9 +23,9 @@ from palimpsest.jobs.consolidate import consolidate
 from palimpsest.jobs.embed import embed
 from palimpsest.jobs.index import index
 from palimpsest.jobs.scan import ScanRequest, scan
+from palimpsest.ports import NoProgress
 from palimpsest.store.engine import Store
 from palimpsest.store.schema import episode, passage
-from palimpsest.surfaces.cli.diagnostics import SilentProgress
 from tests.building import lineage, mcp, owners, schema, tags
 
 Figures = dict[str, Any]
@@ -99,7 +99,7 @@ def _records(invented: Invented, number: int) -> Iterator[dict[str, Any]]:
 
 def fill(store: Store, catalog: Path, server: int | None, keep: Callable[[str, object], None]) -> None:
     """Scan, consolidate, index, embed; what each took is kept as soon as it is known."""
-    clock, progress = SystemClock(), SilentProgress()
+    clock, progress = SystemClock(), NoProgress()
     asked = ScanRequest(source="file")
     jobs: dict[str, Callable[[], object]] = {
         "scan": lambda: scan(store, FileReader(catalog), asked, clock=clock, progress=progress, holder=_HOLDER),

@@ -23,12 +23,12 @@ from palimpsest.jobs.embed import embed
 from palimpsest.jobs.index import index
 from palimpsest.jobs.reinforce import Recalled, reinforce
 from palimpsest.jobs.scan import ScanRequest, scan
+from palimpsest.ports import NoProgress
 from palimpsest.queries.held import When
 from palimpsest.queries.recall import Meaning, RecallRequest, RecallView, recall
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
 from palimpsest.store.schema import passage, passage_vector, version
-from palimpsest.surfaces.cli.diagnostics import SilentProgress
 
 _CLOCK = SystemClock()
 _HOLDER = "benchmark"
@@ -54,7 +54,7 @@ class Palimpsest:
 
     def take_in(self, path: Path) -> None:
         """What `palimpsest run` does, its look for broken rules left out."""
-        told = {"clock": _CLOCK, "progress": SilentProgress()}
+        told = {"clock": _CLOCK, "progress": NoProgress()}
         request = ScanRequest(source="catalog")
         self.timed("scan", lambda: scan(self.store, FileReader(path), request, holder=_HOLDER, **told))
         self.timed("consolidate", lambda: consolidate(self.store, holder=_HOLDER, **told))

@@ -25,12 +25,11 @@ from palimpsest.core.moment import parse
 from palimpsest.core.ranking import WEIGHTS, Nearness, Weights, nearness_of
 from palimpsest.jobs.embed import embed
 from palimpsest.jobs.index import index
-from palimpsest.ports import Embedder
+from palimpsest.ports import Embedder, NoProgress
 from palimpsest.queries.held import When
 from palimpsest.queries.recall import Meaning, RecallRequest, recall
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
-from palimpsest.surfaces.cli.diagnostics import SilentProgress
 
 _HOLDER = "benchmark"
 _BY_VECTORS_ONLY = replace(WEIGHTS, sure=2.0, unsure=2.0)  # no text is enough, and none is sure
@@ -40,7 +39,7 @@ def memory(database: Path) -> Store:
     """A memory whose passages are what is held."""
     store = open_store(f"sqlite:///{database}")
     migrate.upgrade(store, now=SystemClock().now())
-    index(store, clock=SystemClock(), progress=SilentProgress())
+    index(store, clock=SystemClock(), progress=NoProgress())
     return store
 
 
@@ -100,7 +99,7 @@ def ways_of(folder: Path, databases: Mapping[str, Path], provider: str) -> dict[
             if not copy.exists():
                 shutil.copyfile(database, copy)
             stores[name] = memory(copy)
-            embed(stores[name], embedder, clock=SystemClock(), progress=SilentProgress(), holder=_HOLDER)
+            embed(stores[name], embedder, clock=SystemClock(), progress=NoProgress(), holder=_HOLDER)
         asked: dict[str, Callable[[Store], Asker]] = {
             f"{provider} vectors": lambda store: Asker(store, _BY_VECTORS_ONLY, embedder, alone),
             f"{provider} fused": lambda store: Asker(store, WEIGHTS, embedder, nearness),

@@ -22,13 +22,13 @@ import sqlalchemy as sa
 from palimpsest.adapters.clock import SystemClock
 from palimpsest.core.ids import EntityId, Ids
 from palimpsest.jobs.index import index
+from palimpsest.ports import NoProgress
 from palimpsest.queries.held import When
 from palimpsest.queries.recall import RecallRequest, recall
 from palimpsest.store import migrate
 from palimpsest.store.bulk import Row, execute_many
 from palimpsest.store.engine import Connection, Store, open_store
 from palimpsest.store.schema import cell, entity, episode, passage, run, version
-from palimpsest.surfaces.cli.diagnostics import SilentProgress
 
 PASSAGES_OF_ENTITY = 10
 ENTITIES_AT_ONCE = 1_000
@@ -226,7 +226,7 @@ def main() -> None:
     if is_new:
         fill(store, asked.passages)
     seconds = time.process_time()
-    report = index(store, clock=SystemClock(), progress=SilentProgress())
+    report = index(store, clock=SystemClock(), progress=NoProgress())
     seconds = time.process_time() - seconds
     count = store.read(lambda connection: connection.scalar(sa.select(sa.func.count()).select_from(passage)))
     found = {
