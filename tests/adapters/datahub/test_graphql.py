@@ -208,12 +208,13 @@ def test_the_server_is_waited_for_as_long_as_it_asks(gms):
     fill(gms, 1)
     gms.faults.fail(429, match="palimpsestScroll", times=1, retry_after="1")
     waits = []
+    before = stamina.instrumentation.get_on_retry_hooks()
     stamina.instrumentation.set_on_retry_hooks([lambda details: waits.append(details.wait_for)])
     try:
         with GraphqlReader(gms.url, gms.token) as reader:
             read(reader)
     finally:
-        stamina.instrumentation.set_on_retry_hooks(None)
+        stamina.instrumentation.set_on_retry_hooks(before)  # of the whole process: others must stay silent
     assert waits == [1.0]
 
 
