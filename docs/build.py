@@ -95,7 +95,12 @@ def commands() -> str:
     parts.append(f"```text\n{said('--help')}\n```\n")
     for name in COMMANDS:
         parts.append(f"## palimpsest {name}\n\n```text\n{said(name, '--help')}\n```\n")
-        for sub in {"db": ("upgrade", "status"), "config": ("show",)}.get(name, ()):
+        for sub in {
+            "db": ("upgrade", "status"),
+            "config": ("show",),
+            "console": ("serve", "export"),
+            "mcp": ("config",),
+        }.get(name, ()):
             parts.append(f"### palimpsest {name} {sub}\n\n```text\n{said(name, sub, '--help')}\n```\n")
     return "\n".join(parts)
 

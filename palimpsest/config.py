@@ -167,6 +167,10 @@ class ConsoleSettings(Section):
         default=None, description="The address under which people reach the console; published links start with it.",
         examples=["https://palimpsest.example.org"],
     )  # fmt: skip
+    token: SecretStr | None = Field(
+        default=None,
+        description="What readers must give, 16 characters or more; without it only this machine is served.",
+    )
 
 
 class EmbedSettings(Section):
@@ -204,6 +208,54 @@ class EmbedSettings(Section):
     timeout_seconds: float = Field(default=60, gt=0, description="After how long a request to a server is given up.")
 
 
+class ModelSettings(Section):
+    """The language model that judges what rules cannot."""
+
+    provider: Literal["none", "anthropic", "groq", "gemini", "ollama"] = Field(
+        default="none", description="Whose language model judges prose: `anthropic`, `groq`, `gemini`, `ollama`, or"
+        " `none`: the rules alone.",
+    )  # fmt: skip
+    model: str | None = Field(
+        default=None, description="Which language model of the provider; if not set, a small one (docs/models.md).",
+        examples=["claude-sonnet-5-5"],
+    )  # fmt: skip
+    url: Annotated[str, AfterValidator(_web_url)] | None = Field(
+        default=None, description="The address of the language model; if not set, the provider's own, for `ollama`"
+        " OLLAMA_HOST.",
+        examples=["http://127.0.0.1:11434"],
+    )  # fmt: skip
+    key: SecretStr | None = Field(
+        default=None, description="The key to the language model; if not set, ANTHROPIC_API_KEY, GROQ_API_KEY,"
+        " GEMINI_API_KEY, or, for what stands before `ollama`, OLLAMA_API_KEY.",
+    )  # fmt: skip
+    timeout_seconds: float = Field(
+        default=120, gt=0, description="After how long a request to the language model is given up."
+    )
+    tokens_per_run: int = Field(
+        default=0, ge=0, description="How many tokens a run may use, read and written together; 0: no limit."
+    )
+    dollars_per_run: float = Field(default=0, ge=0, description="How many US dollars a run may cost; 0: no limit.")
+    price_input: float | None = Field(
+        default=None, ge=0, description="What the language model costs, in US dollars per million tokens that it reads;"
+        " if not set, what we know.",
+        examples=[0.1],
+    )  # fmt: skip
+    price_output: float | None = Field(
+        default=None, ge=0, description="The same per million tokens that it writes.", examples=[0.5]
+    )
+    record: str | None = Field(
+        default=None, description="A file to write down what the language model is asked and answers.",
+        examples=["answers.jsonl"],
+    )  # fmt: skip
+    replay: str | None = Field(
+        default=None, description="Such a file, to answer from it and ask nobody.", examples=["answers.jsonl"]
+    )
+    prompts: str | None = Field(
+        default=None, description="A folder with prompts of your own: what it lacks is as it was shipped.",
+        examples=["prompts"],
+    )  # fmt: skip
+
+
 class BriefSettings(Section):
     """What an agent is handed."""
 
@@ -219,6 +271,23 @@ class KeepSettings(Section):
     runs_days: int = Field(
         default=365, ge=0, description="Forget runs that wrote nothing and are older than so many days; 0 keeps all."
     )
+    deliveries_days: int = Field(
+        default=90, ge=0, description="Forget what agents were handed more than so many days ago; 0 keeps it all."
+    )
+
+
+class McpSettings(Section):
+    """The MCP server, by which agents ask."""
+
+    token: SecretStr | None = Field(
+        default=None,
+        description="What clients must give as bearer token over HTTP; without, only this machine is served.",
+    )
+    hosts: tuple[str, ...] = Field(
+        default=(), description="The names under which clients reach the MCP server over HTTP; without, this machine's.",
+        examples=[["palimpsest.example.org"]],
+    )  # fmt: skip
+    timeout_seconds: float = Field(default=10, gt=0, description="After how long a question of an agent is broken off.")
 
 
 class Settings(BaseSettings):
@@ -237,8 +306,10 @@ class Settings(BaseSettings):
     publish: PublishSettings = PublishSettings()
     console: ConsoleSettings = ConsoleSettings()
     embed: EmbedSettings = EmbedSettings()
+    model: ModelSettings = ModelSettings()
     keep: KeepSettings = KeepSettings()
     brief: BriefSettings = BriefSettings()
+    mcp: McpSettings = McpSettings()
 
     @classmethod
     def settings_customise_sources(

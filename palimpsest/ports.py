@@ -6,10 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from palimpsest.core.belief import Version
+from palimpsest.core.choosing import Candidates, Choice
 from palimpsest.core.cluster import Cluster
+from palimpsest.core.language import Answer, Ask, Usage
 from palimpsest.core.link_list import LinkOutcome, WantedLink
 from palimpsest.core.moment import Moment
+from palimpsest.core.notice import Message
 from palimpsest.core.observation import EntityHistory, Failed, Patch, RawAspect, Seen, Skipped
+from palimpsest.core.patience import Failure
 
 if TYPE_CHECKING:
     from palimpsest.core.vector import Vector, Vectors
@@ -75,6 +79,38 @@ class Judge(Protocol):
 
         A cluster that is not among them could not be judged: it stays pending.
         """
+
+
+class Chooser(Protocol):
+    """Chooses what notes are about, among numbered candidates."""
+
+    @property
+    def name(self) -> str:
+        """Who chooses, as choices name it."""
+
+    def choose(self, waiting: Sequence[Candidates]) -> Sequence[Choice | None]:
+        """A choice for each note, in order; None for one that was not answered: it waits."""
+
+
+class LanguageModel(Protocol):
+    """Answers a request with JSON of a given schema. Wrappers add patience, a budget, and recording."""
+
+    @property
+    def name(self) -> str:
+        """The provider and the model, as verdicts name them: `anthropic:claude-sonnet-4-5`."""
+
+    @property
+    def used(self) -> Usage:
+        """What was used so far, answers that were no use included."""
+
+    def answer(self, ask: Ask) -> Answer:
+        """Ask once. Raises BadAnswerError when this answer is none, BudgetError, or ModelError when it cannot be used.
+
+        The text of an Answer is one JSON object; whether it is of the schema is for the caller to check.
+        """
+
+    def close(self) -> None:
+        """Give back connections."""
 
 
 class CatalogReader(Protocol):
@@ -196,6 +232,19 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Give back connections and memory."""
+
+
+class Notifier(Protocol):
+    """Sends messages by one way: mail, a chat, a webhook."""
+
+    def send(self, message: Message, address: str) -> Failure | None:
+        """Send a message to an address; None when the receiver accepted it. Patient: tries again what may pass.
+
+        A failure never holds a secret.
+        """
+
+    def close(self) -> None:
+        """Give back connections."""
 
 
 class DumpWriter(Protocol):

@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: str) -> Path:
-    """The folder of `migrations` or `demo`. Raises FileNotFoundError when the installation lacks it."""
+    """The folder of `migrations`, `demo` or `prompts`. Raises FileNotFoundError when the installation lacks it."""
     for place in (_PACKAGE / f"_{name}", _PACKAGE.parent / name):
         if place.is_dir():
             return place

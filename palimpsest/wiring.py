@@ -33,8 +33,8 @@ from palimpsest.jobs import unpublish as unpublish_job
 from palimpsest.jobs.estimate import Estimate
 from palimpsest.jobs.publish import PublishReport
 from palimpsest.jobs.unpublish import UnpublishReport
-from palimpsest.ports import CatalogReader, Clock, Embedder, HistoryReader, PageProbe
-from palimpsest.queries.health import DatahubFacts, EmbedderFacts
+from palimpsest.ports import CatalogReader, Clock, Embedder, HistoryReader, LanguageModel, PageProbe
+from palimpsest.queries.health import DatahubFacts, ModelFacts
 from palimpsest.store import embedders, migrate
 from palimpsest.store.embedders import kind_of
 from palimpsest.store.engine import PATIENCE_S, Store, open_store
@@ -42,6 +42,9 @@ from palimpsest.store.engine import PATIENCE_S, Store, open_store
 if TYPE_CHECKING:
     from palimpsest.adapters.datahub.kept import KeptReading
     from palimpsest.adapters.datahub.links import GmsLinks
+    from palimpsest.adapters.models.building import Wanted as WantedModel
+    from palimpsest.jobs.judging.judging import Judging
+    from palimpsest.jobs.judging.prompts import Prompt
     from palimpsest.queries.recall import Meaning
 
 DATAHUB = "datahub"  # publish.to: the running DataHub, and no file
@@ -221,17 +224,94 @@ def meaning(settings: Settings, store: Store, question: str) -> Meaning | None:
         return Meaning(embedder=made.name, vector=made.embed_question(question), nearness=nearness)
 
 
-def embedder_facts(settings: Settings) -> EmbedderFacts:
+def embedder_facts(settings: Settings) -> ModelFacts:
     """What a look at the embedder finds: it is built, and embeds one word."""
     try:
         made = embedder(settings)
         if made is None:
-            return EmbedderFacts()
+            return ModelFacts()
         with closing(made):
             made.embed_question("palimpsest")
-            return EmbedderFacts(name=made.name)
+            return ModelFacts(name=made.name)
     except PalimpsestError as error:
-        return EmbedderFacts(problem=error.message, hint=error.hint)
+        return ModelFacts(problem=error.message, hint=error.hint)
+
+
+def language_model(settings: Settings, *, shares: int = 1) -> LanguageModel | None:
+    """The language model of the settings, None where there is to be none. Close it after use. Raises ConfigError.
+
+    `shares`: among how many of its kind what a run may spend is divided.
+    """
+    from palimpsest.adapters.models import building
+
+    if settings.model.provider == "none" and not settings.model.replay:
+        return None
+    return building.build(_wanted_model(settings, shares), os.environ)
+
+
+def judging(settings: Settings, *, workers: int = 1) -> list[Judging]:
+    """A model for each of so many workers, to judge what rules do not; none where the settings name no model.
+
+    What a run may spend is divided among them. Raises ConfigError for a model or a prompt that cannot be used.
+    """
+    from palimpsest.jobs.judging.judging import Judging
+
+    found = []
+    for _ in range(workers):
+        model = language_model(settings, shares=workers)
+        if model is None:
+            return []
+        found.append(Judging(model, restated=_prompt("restated", settings), sorting=_prompt("sorted", settings)))
+    return found
+
+
+def _prompt(name: str, settings: Settings) -> Prompt:
+    """The prompt of that name: from the folder of the settings, where it has one, else as it was shipped."""
+    from palimpsest import shipped
+    from palimpsest.jobs.judging.prompts import parse
+
+    path = shipped.folder("prompts") / f"{name}.md"
+    if settings.model.prompts:
+        folder = Path(settings.model.prompts).expanduser()
+        if not folder.is_dir():
+            raise ConfigError(f"{folder}: no folder of prompts", "see model.prompts")
+        path = folder / path.name if (folder / path.name).exists() else path
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}", "see model.prompts") from error
+    return parse(name, data, str(path))
+
+
+def language_model_facts(settings: Settings) -> ModelFacts:
+    """What a look at the language model finds: it can be built, and is there, where looking costs nothing."""
+    from palimpsest.adapters.models import building
+
+    try:
+        if settings.model.provider == "none" and not settings.model.replay:
+            return ModelFacts()
+        return ModelFacts(name=building.look(_wanted_model(settings), os.environ))
+    except PalimpsestError as error:
+        return ModelFacts(problem=error.message, hint=error.hint)
+
+
+def _wanted_model(settings: Settings, shares: int = 1) -> WantedModel:
+    from palimpsest.adapters.models.building import Wanted as WantedModel
+
+    model = settings.model
+    return WantedModel(
+        provider=model.provider,
+        model=model.model or "",
+        url=model.url or "",
+        key=model.key.get_secret_value() if model.key else "",
+        timeout_seconds=model.timeout_seconds,
+        tokens_per_run=-(-model.tokens_per_run // shares),
+        dollars_per_run=model.dollars_per_run / shares,
+        price_input=model.price_input,
+        price_output=model.price_output,
+        record=model.record or "",
+        replay=model.replay or "",
+    )
 
 
 def _wanted(settings: Settings) -> Wanted:

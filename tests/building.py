@@ -17,8 +17,13 @@ from palimpsest.adapters.datahub.file import FileReader
 from palimpsest.core.moment import Moment, parse
 from palimpsest.core.noise import Scope
 from palimpsest.jobs.consolidate import ConsolidateReport, consolidate
+from palimpsest.jobs.decide import Decided, DecideReport, decide
 from palimpsest.jobs.index import IndexReport, index
+from palimpsest.jobs.judging.judging import Judging
+from palimpsest.jobs.note import NoteReport, note
 from palimpsest.jobs.scan import ScanReport, ScanRequest, scan
+from palimpsest.queries.held import When
+from palimpsest.queries.inbox import ItemView, inbox
 from palimpsest.store import migrate
 from palimpsest.store.engine import Store, open_store
 from palimpsest.testing import FixedClock, NoProgress
@@ -179,11 +184,26 @@ class Memory:
         reader = FileReader(path, complete=complete)
         return scan(self.store, reader, request, clock=self._tick(), progress=NoProgress(), holder="test:1:")
 
-    def consolidate(self, *, at: str | None = None) -> ConsolidateReport:
+    def note(self, urn: str, text: str, *, by: str, at: str | None = None, kind: str = "") -> NoteReport:
+        """Say something of an entity: `by` as observers are written, `person:mira`."""
+        if at is not None:
+            self.now(at)
+        return note(self.store, urn=urn, text=text, observer=by, kind=kind, clock=self._tick(), holder="test:1:")
+
+    def decide(self, item: str, what: str, *, by: str, text: str = "") -> DecideReport:
+        """Decide about an item of the inbox."""
+        decided = Decided(what)
+        return decide(self.store, item, decided, observer=by, text=text, clock=self._tick(), holder="test:1:")
+
+    def inbox(self) -> tuple[ItemView, ...]:
+        """What waits for a decision now."""
+        return inbox(self.store, When(now=self.clock.at)).items
+
+    def consolidate(self, *, at: str | None = None, judging: Judging | None = None) -> ConsolidateReport:
         """Consolidate everything that is pending, a second after the last reading or at the given time."""
         if at is not None:
             self.now(at)
-        return consolidate(self.store, clock=self._tick(), progress=NoProgress(), holder="test:1:")
+        return consolidate(self.store, clock=self._tick(), progress=NoProgress(), holder="test:1:", judging=judging)
 
     def index(self) -> IndexReport:
         """Bring what is searched up to date."""

@@ -20,7 +20,11 @@ class State(StrEnum):
 
 
 class Version(NamedTuple):
-    """One version of a belief as the consolidator needs it. `value` is the JSON text of its founding episode."""
+    """One version of a belief as the consolidator needs it. `value` is the JSON text of its founding episode.
+
+    `wording` is that of the newest episode that restated it, None where none did; `observer` whoever of highest rank
+    said it.
+    """
 
     belief: BeliefId
     number: int
@@ -30,6 +34,18 @@ class Version(NamedTuple):
     value: str | None
     valid_from: Moment
     valid_to: Moment | None = None
+    wording: str | None = None
+    observer: str = ""
+
+
+def opened_as(verdict: str | None, reason: str) -> State:
+    """The state in which a version began, by the verdict on its founding episode and its reason, which says it.
+
+    An ended version tells no more by its state whether it ever was current.
+    """
+    if verdict != "contest":
+        return State.CURRENT
+    return State.PROPOSED if reason.startswith(State.PROPOSED.value) else State.CONTESTED
 
 
 def is_current(state: State, *, exists: bool) -> bool:

@@ -21,10 +21,16 @@ _UNSAFE_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One indivisible line. `refs` are the beliefs that it rests on."""
+    """One indivisible line. `refs` are the beliefs that it rests on, `confidence` is that of the surest.
+
+    `versions` are those that it tells, as `id:number`; `about` is the URN of the entity, where several are told of.
+    """
 
     text: str
     refs: tuple[str, ...] = ()
+    confidence: float | None = None
+    versions: tuple[str, ...] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +69,17 @@ def quoted(text: str) -> str:
 def plain(text: str) -> str:
     """A name inside our own sentence: on one line, control characters spelled out, no quotation marks of its own."""
     return _UNSAFE_PLAIN.sub(_spelled, text).replace('"', "'")
+
+
+def as_name(text: str) -> str:
+    """A name of the catalog inside our own sentence: in quotes where it could be read as one."""
+    return plain(text) if len(text.split()) == 1 else quoted(text)
+
+
+def as_author(text: str) -> str:
+    """Who said something inside our own sentence: `mira`, `agent codex`, `document "how to load"`."""
+    kind, _, rest = text.partition(" ")
+    return f"{kind} {as_name(rest)}" if rest and kind in {"agent", "document"} else as_name(text)
 
 
 def _spelled(match: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from palimpsest.core.episode import Episode, Kind
 from palimpsest.core.ids import BeliefId, EntityId
+from palimpsest.core.observer import rank_of
 
 
 class Cluster(NamedTuple):
@@ -22,3 +23,10 @@ class Cluster(NamedTuple):
         """Whether no version of the belief can be there yet."""
         first = self.episodes[0]
         return first.kind is Kind.FIRST and first.number > 0
+
+
+def in_time(cluster: Cluster) -> Cluster:
+    """What was said by several, as it was said; where the times tie, whose word goes first comes first."""
+    if cluster.episodes[0].kind is Kind.SAID and len(cluster.episodes) > 1:
+        cluster.episodes.sort(key=lambda one: (one.observed_at, -rank_of(one.observer), one.cell, one.number))
+    return cluster

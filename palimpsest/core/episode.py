@@ -25,6 +25,7 @@ class Ground(StrEnum):
 
     UNLISTED = "unlisted"  # its raw aspect was read whole and no longer lists it
     PATCH = "patch"  # a PATCH took it away by name
+    DECISION = "decision"  # a person decided so, in the inbox
 
 
 class Grade(StrEnum):
@@ -52,6 +53,7 @@ class Episode(NamedTuple):
     after_at: Moment | None
     stamped_at: Moment | None
     ground: Ground | None = None
+    observer: str = ""
 
 
 def credible(stamp: Moment | None, after: Moment | None, observed: Moment) -> Moment | None:

@@ -12,7 +12,9 @@ Expected outcomes (a cell that is unknown, a record that is not memory) are valu
     ├── CatalogError        the catalog could not be read or written     exit 3
     ├── StoreError          the memory's database could not be used      exit 4
     └── ModelError          a model could not be used, or answered wrongly  exit 5
-        └── RefusedTextError    it does not take this text
+        ├── RefusedTextError    it does not take this text
+        ├── BadAnswerError      it answered, and not usably: others may fare better
+        └── BudgetError         what a run may spend is spent
 """
 
 from __future__ import annotations
@@ -70,3 +72,11 @@ class ModelError(PalimpsestError):
 
 class RefusedTextError(ModelError):
     """The model is there and refuses one of these texts: others may be taken."""
+
+
+class BadAnswerError(ModelError):
+    """The model answered, and the answer is none: cut off, not JSON, not of the schema, empty, or a refusal."""
+
+
+class BudgetError(ModelError):
+    """What this run may spend on models is spent: nothing more is asked."""

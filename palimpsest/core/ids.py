@@ -46,6 +46,10 @@ class Ids:
         seed = _SEPARATOR.join((job, source, str(started_at), holder)).encode("utf-8", "surrogatepass")
         return RunId(blake2b(seed, digest_size=16, key=self._key).digest())
 
+    def person(self, name: str) -> bytes:
+        """16 bytes that stand for the name of a person."""
+        return blake2b(b"person" + name.encode("utf-8", "surrogatepass"), digest_size=16, key=self._key).digest()
+
     def digest(self, canonical: bytes) -> Digest:
         """8 bytes that stand for a canonical form or a raw aspect within one cell."""
         return Digest(self._hash8(canonical))

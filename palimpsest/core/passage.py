@@ -7,7 +7,7 @@ long text has several. What is not current stands apart from what is (R12).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from palimpsest.core import say
@@ -18,6 +18,7 @@ from palimpsest.core.aspects.words import label_of, quote
 from palimpsest.core.belief import State, is_current
 from palimpsest.core.ids import BeliefId
 from palimpsest.core.jsontext import clean, loads
+from palimpsest.core.observer import NOTES
 from palimpsest.core.terms import mark, terms_of, tokens_of, trigrams
 
 MOST_LETTERS = 700  # of a passage, apart from its head: about what a sentence model takes in
@@ -60,17 +61,33 @@ class Passage(NamedTuple):
     states: tuple[tuple[BeliefId, int], ...]
 
 
-def passages_of(about: About, versions: Sequence[Stated]) -> list[Passage]:
-    """The passages that the versions of one entity give, each text once."""
-    exists = {
+def existence_said(versions: Iterable[Stated]) -> dict[str, bool]:
+    """Source → whether it says that the entity of these versions exists; silence says nothing."""
+    return {
         one.source: existence.exists(loads(one.value))
         for one in versions
         if one.aspect == EXISTENCE and one.state is State.CURRENT
     }
+
+
+def currency(versions: Iterable[Stated]) -> Callable[[Stated], bool]:
+    """Tells of each version of one entity whether it is current (R12)."""
+    said = existence_said(versions)
+    for_notes = any(said.values()) or not said
+
+    def is_shown(one: Stated) -> bool:
+        there = for_notes if one.source == NOTES else said.get(one.source, True)
+        return is_current(one.state, exists=one.aspect == EXISTENCE or there)
+
+    return is_shown
+
+
+def passages_of(about: About, versions: Sequence[Stated]) -> list[Passage]:
+    """The passages that the versions of one entity give, each text once."""
+    is_shown = currency(versions)
     groups: dict[tuple[str, str, bool], list[Stated]] = {}
     for one in sorted(versions, key=lambda version: (version.source, version.aspect, version.key, version.number)):
-        current = is_current(one.state, exists=one.aspect == EXISTENCE or exists.get(one.source, True))
-        groups.setdefault((one.source, one.aspect, current), []).append(one)
+        groups.setdefault((one.source, one.aspect, is_shown(one)), []).append(one)
     head = head_of(about, versions)
     names = _names(about, versions)
     found: dict[tuple[str, str, bool, str], list[tuple[BeliefId, int]]] = {}
@@ -78,7 +95,14 @@ def passages_of(about: About, versions: Sequence[Stated]) -> list[Passage]:
         for text, states in _chunks(members):
             found.setdefault((source, aspect, current, f"{head}: {text}"), []).extend(states)
     return [
-        Passage(source, aspect, current, text, _terms(about, aspect, text, names if current else ()), tuple(states))
+        Passage(
+            source,
+            aspect,
+            current,
+            text,
+            _terms(about, aspect, text, names if current else ()),
+            tuple(dict.fromkeys(states)),  # a long text can say the same twice
+        )
         for (source, aspect, current, text), states in found.items()
     ]
 

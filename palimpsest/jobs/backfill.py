@@ -24,7 +24,7 @@ from palimpsest.core.noise import Scope
 from palimpsest.core.observation import EntityHistory, Failed, Observation, StoredVersion, Tally
 from palimpsest.jobs.leased import released_on_failure
 from palimpsest.ports import Clock, HistoryReader, Progress
-from palimpsest.store import history, readings, runs
+from palimpsest.store import erasing, history, readings, runs
 from palimpsest.store.engine import Connection, Store
 from palimpsest.store.readings import Batch
 from palimpsest.store.runs import Lease, Origin
@@ -117,6 +117,7 @@ class _Backfill:
         self.store, self.reader, self.request = store, reader, request
         self.clock, self.progress, self.lease = clock, progress, lease
         self.ids = store.ids
+        self.names = store.read(lambda connection: erasing.pseudonyms(connection, store.ids)) or None
         self.started_at = self.beat_at = clock.now()
         self.coverage, self.tally, self.batch = Coverage(), Tally(), Batch()
         self.ordinal = store.read(lambda connection: readings.next_ordinal(connection, request.source))
@@ -196,7 +197,8 @@ class _Backfill:
         scope, source = self.request.scope, self.request.source
 
         def observe(version: StoredVersion) -> list[Observation]:
-            return self.reader.observe(urn, version.part, version.payload).observations
+            seen = self.reader.observe(urn, version.part, version.payload)
+            return (seen if self.names is None else self.names.seen(seen)).observations
 
         relived = relive(
             versions,
@@ -236,6 +238,9 @@ class _Backfill:
     def add_episode(self, entity: EntityId, urn: str, slot: tuple[str, str], number: int, one: Relived) -> None:
         """The row of one episode."""
         difference, version = one.difference, one.version
+        actor, catalog_run = version.actor, version.catalog_run
+        if self.names is not None:
+            actor, catalog_run = self.names.whole(actor), self.names.text(catalog_run)
         assert difference.kind is not None
         baseline = one.is_first and difference.kind is Kind.FIRST
         self.counts["written"] += 1
@@ -261,8 +266,8 @@ class _Backfill:
                 value,
                 difference.ground.value if difference.ground else None,
                 one.at,
-                version.actor or None,
-                version.catalog_run or None,
+                actor or None,
+                catalog_run or None,
             )
         )
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from palimpsest.core.ids import EntityId
 from palimpsest.jobs.consolidate import ConsolidateReport, consolidate
+from palimpsest.jobs.judging.judging import Judging, together
 from palimpsest.ports import Clock, Judge, NoProgress, Progress
 from palimpsest.store import pending
 from palimpsest.store.engine import Store, open_store
@@ -29,20 +30,29 @@ def consolidate_together(
     progress: Progress,
     holder: str,
     judge: Judge | None = None,
+    judging: Sequence[Judging] = (),
     at_once: int | None = None,
 ) -> ConsolidateReport:
     """Consolidate everything that is pending with so many processes, this one included: one report of all.
 
-    The clock and the judge go to the other processes: they must be such as can be sent.
+    `judging` is a model for each process, or none. The clock, the judge and the models go to the other processes: they
+    must be such as can be sent.
     """
+    models: list[Judging | None] = list(judging) if judging else [None] * workers
     if workers == 1:
-        return consolidate(store, clock=clock, progress=progress, holder=holder, judge=judge, at_once=at_once)
+        return consolidate(
+            store, clock=clock, progress=progress, holder=holder, judge=judge, judging=models[0], at_once=at_once
+        )
     at_once = at_once or _EPISODES_AT_ONCE
     url = store.url.render_as_string(hide_password=False)
     with ProcessPoolExecutor(workers - 1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        starts = [start_of(number, workers) for number in range(1, workers)]
-        others = [pool.submit(_work, url, clock, judge, start, at_once) for start in starts]
-        own = consolidate(store, clock=clock, progress=progress, holder=holder, judge=judge, at_once=at_once)
+        others = [
+            pool.submit(_work, url, clock, judge, models[number], start_of(number, workers), at_once)
+            for number in range(1, workers)
+        ]
+        own = consolidate(
+            store, clock=clock, progress=progress, holder=holder, judge=judge, judging=models[0], at_once=at_once
+        )
         reports = [own, *(other.result() for other in others)]
     return replace(summed(reports), left=store.read(pending.count_pending))
 
@@ -67,10 +77,14 @@ def summed(reports: Sequence[ConsolidateReport]) -> ConsolidateReport:
         founded=sum(report.founded for report in reports),
         left=reports[-1].left,
         milliseconds=max(report.milliseconds for report in reports),
+        chosen=sum(report.chosen for report in reports),
+        asked=together(asked) if (asked := [one.asked for one in reports if one.asked is not None]) else None,
     )
 
 
-def _work(url: str, clock: Clock, judge: Judge | None, start: EntityId, at_once: int) -> ConsolidateReport:
+def _work(
+    url: str, clock: Clock, judge: Judge | None, judging: Judging | None, start: EntityId, at_once: int
+) -> ConsolidateReport:
     """One of the processes."""
     store = open_store(url)
     try:
@@ -80,8 +94,11 @@ def _work(url: str, clock: Clock, judge: Judge | None, start: EntityId, at_once:
             progress=NoProgress(),
             holder=this_process(),
             judge=judge,
+            judging=judging,
             start=start,
             at_once=at_once,
         )
     finally:
+        if judging is not None:
+            judging.close()
         store.dispose()

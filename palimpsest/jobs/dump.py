@@ -8,7 +8,8 @@ from palimpsest import __version__
 from palimpsest.core.dump import Header, Sums, end_line, header_line
 from palimpsest.core.moment import Moment, text
 from palimpsest.ports import Clock, DumpWriter, Progress
-from palimpsest.store import dumping, migrate
+from palimpsest.store import dumping, dumps_made, migrate
+from palimpsest.store.dumps_made import Made
 from palimpsest.store.engine import Connection, Store
 
 
@@ -34,6 +35,12 @@ def dump(store: Store, writer: DumpWriter, *, clock: Clock, progress: Progress) 
     report = store.read(lambda connection: _dump(connection, writer, started, progress))
     progress.done()
     return replace(report, milliseconds=clock.now() - started)
+
+
+def record(store: Store, file: str, *, clock: Clock, holder: str) -> None:
+    """Write down that the store was dumped into a file, for whoever erases a person later. Raises StoreError."""
+    ids, made = store.ids, Made(file, clock.now())
+    store.write(lambda connection: dumps_made.record(connection, ids, made, holder=holder))
 
 
 def _dump(connection: Connection, writer: DumpWriter, now: Moment, progress: Progress) -> DumpReport:

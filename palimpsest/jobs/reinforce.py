@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from palimpsest.core.ids import BeliefId
 from palimpsest.core.jsontext import dumps
 from palimpsest.ports import Clock
-from palimpsest.store import recalls
+from palimpsest.store import erasing, recalls
 from palimpsest.store.engine import Connection, Store
 
 
@@ -35,7 +35,7 @@ def reinforce(store: Store, recall: Recalled, *, clock: Clock, holder: str) -> N
             ids,
             now=now,
             holder=holder,
-            question=recall.question.replace("\x00", " "),
+            question=erasing.pseudonyms(connection, ids).text(recall.question.replace("\x00", " ")),
             surface=recall.surface,
             answer=recall.answer,
             versions=versions,

@@ -9,6 +9,7 @@ from palimpsest.jobs import consolidate as consolidate_job
 from palimpsest.jobs import scan as scan_job
 from palimpsest.jobs import verify as verify_job
 from palimpsest.jobs.consolidate import ConsolidateReport
+from palimpsest.jobs.judging.judging import Judging
 from palimpsest.jobs.leased import released_on_failure
 from palimpsest.jobs.scan import ScanReport, ScanRequest
 from palimpsest.jobs.verify import VerifyReport
@@ -36,8 +37,12 @@ def run(
     clock: Clock,
     progress: Progress,
     holder: str,
+    judging: Judging | None = None,
 ) -> RunReport:
-    """Run the steps. Raises what scan raises; a broken rule is in the report."""
+    """Run the steps; `judging` is a model for what rules leave, where there is one.
+
+    Raises what scan raises; a broken rule is in the report.
+    """
     runs.check_origin(store, name=request.source, kind=reader.kind, origin=reader.origin)
     lease = runs.acquire(store, job="run", source_name=request.source, rules=RULES, now=clock.now(), holder=holder)
     with released_on_failure(store, lease, clock):
@@ -45,7 +50,9 @@ def run(
         counts: dict[str, object] = scan_job.counts_of(scanned)
         consolidated = None
         if with_consolidate:
-            consolidated = consolidate_job.consolidate_under(store, clock=clock, progress=progress, lease=lease)
+            consolidated = consolidate_job.consolidate_under(
+                store, clock=clock, progress=progress, lease=lease, judging=judging
+            )
             counts["consolidate"] = consolidate_job.counts_of(consolidated)
         runs.release(store, lease, state="done", now=clock.now(), counts=counts, **values)
     verified = verify_job.verify(store, clock=clock, progress=progress) if with_verify else None

@@ -6,19 +6,19 @@ before the reading is whole; no belief is touched. The stages are in jobs/scanni
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from palimpsest.core.aspects import RULES
 from palimpsest.core.moment import Moment
 from palimpsest.jobs.leased import released_on_failure
-from palimpsest.jobs.scanning import guard
+from palimpsest.jobs.scanning import counting, guard
 from palimpsest.jobs.scanning.planning import Planner
 from palimpsest.jobs.scanning.reading import Read, confirm, read_into, time_of
 from palimpsest.jobs.scanning.request import ScanRequest, Work, scope_of, scope_text
 from palimpsest.jobs.scanning.writing import Writer
 from palimpsest.ports import CatalogReader, Clock, Progress
-from palimpsest.store import readings, runs
+from palimpsest.store import erasing, readings, runs
 from palimpsest.store.engine import Store
 from palimpsest.store.readings import Batch
 from palimpsest.store.runs import Lease, Origin
@@ -38,6 +38,7 @@ class ScanReport:
     contradicting  of those, what contradicts a held value
     unconfirmed    what is held, was not stated, and of which the source could not tell more: it stays held
     resumed        of the entities, those that were taken from an earlier reading that broke
+    learned        by raw aspect and aspect: cells held, fresh ones, days watched, changes seen (core.confidence)
     """
 
     run: str
@@ -67,6 +68,7 @@ class ScanReport:
     unused_patches: dict[str, int]
     milliseconds: int
     resumed: int = 0
+    learned: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     planned: list[str] = field(default_factory=list)
 
     @property
@@ -119,6 +121,7 @@ def counts_of(report: ScanReport) -> dict[str, object]:
             "failed": report.records_failed,
             "skipped": report.skipped,
         },
+        "learned": report.learned,
     }
 
 
@@ -154,6 +157,7 @@ class _Scan:
             beat=self.beat,
             last=last,
             last_scope=scope_of(last.scope) if last else None,
+            names=store.read(lambda connection: erasing.pseudonyms(connection, store.ids)) or None,
         )
         self.read_at = self.started_at
         self.complete = False
@@ -179,13 +183,15 @@ class _Scan:
                 planner.plan_unlisted(spool)
             guard.check(work, planner.endings, accepted, self.lease)
             writer = self.writer(planner)
+            before = counting.earlier(work)
             writer.write(spool)
+            learned = counting.learned(before, self.read_at, spool.shares_read(), writer.moves)
             planned = writer.said(spool)
         if work.reader.kept is not None:
             work.reader.kept.end()
         work.progress.done()
         counted = _Counted(entities, unchanged + planner.compared, unconfirmed)
-        return self.report(read, read_at_from, counted, writer, planned)
+        return replace(self.report(read, read_at_from, counted, writer, planned), learned=learned)
 
     def resume(self) -> None:
         """Let the reader go on where it broke, with nothing that is older than what is held; never in a dry run."""

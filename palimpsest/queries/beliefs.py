@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from palimpsest.core.aspects import ASPECTS
 from palimpsest.core.belief import State
 from palimpsest.core.errors import UsageError
-from palimpsest.core.ids import EntityId, Ids
+from palimpsest.core.ids import BeliefId, EntityId, Ids
 from palimpsest.queries import entities, held
-from palimpsest.queries.held import BeliefView, When
+from palimpsest.queries.confidence import confidences_of
+from palimpsest.queries.held import BeliefView, Sure, When
 from palimpsest.queries.lineage import presence_of
 from palimpsest.store import answers
 from palimpsest.store.answers import Listing, Remembered
@@ -79,19 +81,30 @@ def _beliefs(connection: Connection, ids: Ids, request: BeliefsRequest, when: Wh
         marked = [(one, (one.belief, one.number) in now) for one in page]
         found += [(one, is_current) for one, is_current in marked if is_current or not wants_current]
         if request.limit and len(found) > request.limit:
-            return BeliefsView(beliefs=_views(connection, found[: request.limit], when), more=True)
-    return BeliefsView(beliefs=_views(connection, found, when), more=False)
+            return BeliefsView(beliefs=_views(connection, ids, found[: request.limit], when), more=True)
+    return BeliefsView(beliefs=_views(connection, ids, found, when), more=False)
 
 
-def _views(connection: Connection, found: list[_Found], when: When) -> tuple[ListedBelief, ...]:
+def _views(connection: Connection, ids: Ids, found: list[_Found], when: When) -> tuple[ListedBelief, ...]:
     named = answers.entities_by_id(connection, list(dict.fromkeys(one.entity for one, _ in found)))
     listed = list(dict.fromkeys(one.belief for one, _ in found))
     chains = held.by_belief(one for one in answers.versions_of_beliefs(connection, listed) if when.knows(one))
+    sure = confidences_of(connection, ids, [one for one, is_current in found if is_current], when)
     return tuple(
         ListedBelief(
-            belief=held.belief_view(one, named[one.entity].urn, chains.get(one.belief, ()), when),
+            belief=_view(one, named[one.entity].urn, chains, when, sure if is_current else {}),
             state=one.state.value,
             is_current=is_current,
         )
         for one, is_current in found
     )
+
+
+def _view(
+    one: Remembered,
+    urn: str,
+    chains: Mapping[BeliefId, Sequence[Remembered]],
+    when: When,
+    sure: Mapping[BeliefId, Sure],
+) -> BeliefView:
+    return held.belief_view(one, urn, chains.get(one.belief, ()), when, sure.get(one.belief))

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from palimpsest.core import say
+from palimpsest.core import forgetting, say
 from palimpsest.core.aspects import existence
 from palimpsest.core.aspects.aspect import Impact
 from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.baseline import renamed_columns
 from palimpsest.core.entity import kind_of, name_of, platform_of, short_name
-from palimpsest.core.episode import credible
+from palimpsest.core.episode import Kind, credible
 from palimpsest.core.errors import UsageError
 from palimpsest.core.ids import EntityId, Ids, RunId
 from palimpsest.core.jsontext import loads
@@ -88,7 +88,7 @@ class ChangesView:
 def changes(store: Store, request: ChangesRequest, when: When) -> ChangesView:
     """The changes of the readings in a time. Raises UsageError."""
     ids = store.ids
-    return store.read(lambda connection: _Changes(connection, ids, request, when).view())
+    return store.read(lambda connection: Changes(connection, ids, request, when).view())
 
 
 def since_of(text: str, now: Moment) -> Moment | None:
@@ -107,7 +107,7 @@ def since_of(text: str, now: Moment) -> Moment | None:
         ) from error
 
 
-class _Changes:
+class Changes:
     """One answer at work. The order of its steps is the order of its methods."""
 
     def __init__(self, connection: Connection, ids: Ids, request: ChangesRequest, when: When) -> None:
@@ -214,10 +214,12 @@ class _Changes:
             before=before,
             after=after,
             said=say.stated(row.aspect, row.key, after)
-            if seen.baseline
-            else say.change(row.aspect, row.key, before, after, seen.kind),
+            if seen.baseline and seen.forgotten_at is None
+            else forgetting.change(
+                row.aspect, row.key, before, after, seen.kind, was=row.before_forgotten_at, now=seen.forgotten_at
+            ),
             valid_from=stamped or seen.observed_at,
-            valid_after=None if stamped is not None or seen.baseline else earlier,
+            valid_after=None if stamped is not None or seen.baseline or seen.kind is Kind.SAID else earlier,
             siblings=[],
         )
 

@@ -55,6 +55,23 @@ def find(store: Store, text: str) -> EntityView:
     return entity_view(store.read(lambda connection: resolve(connection, text)))
 
 
+def nearest(store: Store, text: str, most: int = 3) -> tuple[str, ...]:
+    """The URNs that a text is most like, the likest first: what was perhaps meant."""
+    folded = text.strip().casefold()
+
+    def work(connection: Connection) -> list[Named]:
+        pairs = _pairs(folded)
+        return heapq.nlargest(
+            _MOST_COMPARED,
+            answers.every_entity(connection),
+            key=lambda one: max(_likeness(pairs, name.casefold()) for name in (one.name, short_name(one.urn))),
+        )
+
+    meant = {name.casefold(): one.urn for one in store.read(work) for name in (one.urn, one.name, short_name(one.urn))}
+    close = difflib.get_close_matches(folded, meant, n=most, cutoff=0.5)
+    return tuple(dict.fromkeys(meant[name] for name in close))
+
+
 def _only(wanted: str, several: Sequence[Named]) -> Named:
     if len(several) == 1:
         return several[0]

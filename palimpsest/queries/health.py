@@ -128,8 +128,8 @@ def _mcp_command(facts: DatahubFacts, needed: bool) -> Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbedderFacts:
-    """What a look at the embedder of the settings found: its name, or the problem and what to do.
+class ModelFacts:
+    """What a look at a model of the settings found: its name, or the problem and what to do.
 
     `name` is empty where there is to be none.
     """
@@ -139,11 +139,18 @@ class EmbedderFacts:
     hint: str = ""
 
 
-def check_embedder(facts: EmbedderFacts) -> Check:
+def check_embedder(facts: ModelFacts) -> Check:
     """Whether the embedder of the settings makes vectors. Without it everything is found by text."""
     if facts.problem:
         return Check(name="embedder", health=Health.FAIL, found=facts.problem, do=facts.hint)
     return Check(name="embedder", health=Health.OK, found=facts.name or "none: searching by text only")
+
+
+def check_language_model(facts: ModelFacts) -> Check:
+    """Whether the language model of the settings can be asked. Without one the rules judge alone."""
+    if facts.problem:
+        return Check(name="model", health=Health.FAIL, found=facts.problem, do=facts.hint)
+    return Check(name="model", health=Health.OK, found=facts.name or "none: the rules judge alone")
 
 
 def check_library() -> Check:

@@ -5,11 +5,11 @@ A question has two times: `as_of`, about when; `known_at`, by whose knowledge. N
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from palimpsest.core import say
+from palimpsest.core import forgetting, say
 from palimpsest.core.aspects import ASPECTS, existence
 from palimpsest.core.aspects.aspect import Impact, Json
 from palimpsest.core.belief import State, held_at, is_current
@@ -17,7 +17,9 @@ from palimpsest.core.episode import Kind, credible
 from palimpsest.core.ids import BeliefId, EntityId, belief_ref, short_ref
 from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import Moment, to_datetime
-from palimpsest.store.answers import Remembered, Seen
+from palimpsest.core.observer import NOTES, said_by
+from palimpsest.core.verdict import VerdictKind
+from palimpsest.store.answers import Remembered, Seen, Wording
 
 EXISTENCE = "existence"
 Interval = tuple[Moment | None, Moment | None]
@@ -58,6 +60,20 @@ class When:
             known_at=self.known_at,
         )
 
+    def worded(self, version: Remembered) -> Remembered:
+        """A version in the words in which it was stated at the time of the question, with the wordings up to then."""
+        if version.first_worded is None:
+            return version
+        heard = tuple(one for one in version.wordings if self._heard(one))
+        if heard:
+            return version._replace(value=heard[-1].value, wordings=heard)
+        return version._replace(value=version.first_worded, wordings=(), first_worded=None)
+
+    def _heard(self, wording: Wording) -> bool:
+        if self.known_at is not None and wording.recorded_at is not None and wording.recorded_at > self.known_at:
+            return False
+        return self.as_of is None or wording.said_at <= self.as_of
+
     def ended(self, version: Remembered) -> Moment | None:
         """When a version ceased to hold, as far as it was known by then."""
         if self.known_at is not None and version.closed_at is not None and version.closed_at > self.known_at:
@@ -71,9 +87,12 @@ class Presence:
     def __init__(self, versions: Iterable[Remembered], when: When) -> None:
         self._when = when
         self._said: dict[tuple[EntityId, str], list[Remembered]] = {}
+        self._sources: dict[EntityId, dict[str, list[Remembered]]] = {}
         for version in versions:
             if version.aspect == EXISTENCE and when.knows(version):
-                self._said.setdefault((version.entity, version.source), []).append(version)
+                said = self._said.setdefault((version.entity, version.source), [])
+                said.append(version)
+                self._sources.setdefault(version.entity, {})[version.source] = said
 
     def said(self, entity: EntityId, source: str) -> Remembered | None:
         """The version of existence that a source holds at the time of the question; the first one before its time."""
@@ -82,7 +101,9 @@ class Presence:
         return held or (found[0] if found else None)
 
     def exists(self, entity: EntityId, source: str) -> bool:
-        """Whether the entity exists at the time of the question, by what a source says."""
+        """Whether the entity exists at the time of the question, by what a source says; for notes, by what any says."""
+        if source == NOTES:
+            return self.exists_for_any(entity, self._sources.get(entity, ()))
         said = self.said(entity, source)
         return said is None or existence.exists(loads(said.value))
 
@@ -96,7 +117,14 @@ class Presence:
         end = self._when.ended(version)
         if version.aspect == EXISTENCE:
             return [(version.valid_from, end)]
-        said = self._said.get((version.entity, version.source), [])
+        if version.source == NOTES:
+            others = [self._clip(version, said) for said in self._sources.get(version.entity, {}).values()]
+            return _joined([one for some in others for one in some]) if others else [(version.valid_from, end)]
+        return self._clip(version, self._said.get((version.entity, version.source), []))
+
+    def _clip(self, version: Remembered, said: Sequence[Remembered]) -> list[Interval]:
+        """The intervals in which a version held and its entity existed, by what one source says of that."""
+        end = self._when.ended(version)
         if not said:
             return [(version.valid_from, end)]
         intervals: list[Interval] = []
@@ -111,24 +139,61 @@ class Presence:
         return intervals
 
 
+def _joined(intervals: Sequence[Interval]) -> list[Interval]:
+    """Intervals that touch or overlap as one; None is an open end."""
+    joined: list[Interval] = []
+    for start, end in sorted(intervals, key=lambda one: one[0] or Moment(0)):
+        last = joined[-1][1] if joined else None
+        if joined and (last is None or (start is not None and start <= last)):
+            joined[-1] = (joined[-1][0], None if last is None or end is None else max(last, end))
+        else:
+            joined.append((start, end))
+    return joined
+
+
 def current(versions: Sequence[Remembered], when: When, presence: Presence | None = None) -> list[Remembered]:
-    """The versions that are current at the time of the question. `versions` must hold their entities' existence."""
+    """The versions that are current at the time of the question, as they were worded then.
+
+    `versions` must hold their entities' existence.
+    """
     here = presence or Presence(versions, when)
-    found = []
+    return [
+        when.worded(version)
+        for version, state, exists in _open_at(versions, when, here)
+        if is_current(state, exists=exists)
+    ]
+
+
+def beside(versions: Sequence[Remembered], when: When, presence: Presence | None = None) -> list[Remembered]:
+    """What is contested or proposed at the time of the question: shown beside what is current, and never as current."""
+    here = presence or Presence(versions, when)
+    return [
+        when.worded(version)
+        for version, state, exists in _open_at(versions, when, here)
+        if exists and state in {State.CONTESTED, State.PROPOSED}
+    ]
+
+
+def _open_at(versions: Sequence[Remembered], when: When, here: Presence) -> Iterator[tuple[Remembered, State, bool]]:
+    """The versions that held at the time of the question, each with its state then, and whether its entity existed."""
     for version in versions:
         if not when.knows(version) or not when.holds(version):
             continue
         exists = version.aspect == EXISTENCE or here.exists(version.entity, version.source)
-        if is_current(_state_then(version), exists=exists):
-            found.append(version)
-    return found
+        yield version, state_then(version), exists
 
 
-def _state_then(version: Remembered) -> State:
-    """The state of a version while it held: one that has ended since was current then."""
+def state_then(version: Remembered) -> State:
+    """The state of a version while it held: one that has ended since was then what it was opened as."""
     if version.state in {State.SUPERSEDED, State.RETRACTED}:
-        return State.CURRENT
+        return version.opened_as
     return version.state
+
+
+def state_at(version: Remembered, when: When) -> State:
+    """The state of a version as it was known at the time of the question."""
+    ended = version.state in {State.SUPERSEDED, State.RETRACTED}
+    return version.opened_as if ended and when.holds(version) else version.state
 
 
 def by_belief(versions: Iterable[Remembered]) -> dict[BeliefId, list[Remembered]]:
@@ -140,15 +205,19 @@ def by_belief(versions: Iterable[Remembered]) -> dict[BeliefId, list[Remembered]
 
 
 def revisions(versions: Sequence[Remembered], upto: int, when: When) -> int:
-    """How often a belief was revised up to a version: every version that is neither a first reading nor quiet."""
-    return sum(
-        1
-        for version in versions
-        if version.number <= upto
-        and when.knows(version)
-        and version.founded.kind is not Kind.FIRST
-        and version.founded.impact > Impact.QUIET
-    )
+    """How often a belief was revised up to a version: every version that is neither a first reading nor quiet.
+
+    Of what was said, only what took the place of something current revised it.
+    """
+    return sum(1 for version in versions if version.number <= upto and when.knows(version) and is_revision(version))
+
+
+def is_revision(version: Remembered) -> bool:
+    """Whether a version revised its belief."""
+    seen = version.founded
+    if seen.kind is Kind.SAID:
+        return seen.verdict == VerdictKind.SUPERSEDE
+    return seen.kind is not Kind.FIRST and seen.impact > Impact.QUIET
 
 
 def began(version: Remembered, chain: Sequence[Remembered], when: When) -> Remembered:
@@ -157,7 +226,8 @@ def began(version: Remembered, chain: Sequence[Remembered], when: When) -> Remem
     form = ASPECTS[version.aspect].canonical
     for earlier in reversed([one for one in chain if one.number < version.number and when.knows(one)]):
         continues = earliest.founded.kind is Kind.FIRST and earlier.successor == earliest.number
-        if not continues or form(loads(earlier.value)) != form(loads(earliest.value)):
+        forgotten = earlier.founded.forgotten_at is not None  # and equals nothing
+        if not continues or forgotten or form(loads(earlier.value)) != form(loads(earliest.value)):
             break
         earliest = earlier
     return earliest
@@ -180,7 +250,8 @@ class EntityView:
 class EvidenceView:
     """One episode as evidence: which source saw it between when and when, in which run, and who wrote it by when.
 
-    `stamped` is the catalog's own time, where it is credible; `by` the person, empty for ingestion.
+    `stamped` is the catalog's own time, where it is credible; `by` the person or agent, empty for ingestion;
+    `forgotten` when the text was.
     """
 
     episode: int
@@ -195,11 +266,17 @@ class EvidenceView:
     by: str
     catalog_run: str
     run: str
+    forgotten: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeliefView:
-    """A version of a belief as it is shown: what it states, since when, and how often it was revised before."""
+    """A version of a belief as it is shown: what it states, since when, and how often it was revised before.
+
+    `confidence` is the probability that it is still true, `confirmed` when a reading last bore it out; None where it is
+    not current, and where nobody asked. `state` is the version's at the time of the question: what is `contested` or
+    `proposed` is shown beside what is current.
+    """
 
     id: str
     ref: str
@@ -214,6 +291,25 @@ class BeliefView:
     since_text: str
     by: str
     revised: int
+    state: str = State.CURRENT.value
+    confidence: float | None = None
+    confirmed: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sure:
+    """The probability that a belief is still true, and when it was last confirmed."""
+
+    confidence: float
+    confirmed: datetime
+
+
+def statement(version: Remembered) -> str:
+    """What a version states; of one whose text was forgotten, that it was."""
+    forgotten_at = version.founded.forgotten_at
+    if forgotten_at is not None:
+        return f"{say.what(version.aspect, version.key)}: {forgetting.said(forgotten_at)}"
+    return say.statement(version.aspect, version.key, loads(version.value))
 
 
 def moment_view(moment: Moment | None) -> datetime | None:
@@ -229,7 +325,11 @@ def since_text(version: Remembered) -> str:
 
 
 def author(seen: Seen) -> str:
-    """Who wrote what an episode saw, where the catalog names a person and its stamp is not of an earlier touch."""
+    """Who said what an episode holds, or wrote what it saw: where the catalog names a person and its stamp is not of an
+    earlier touch.
+    """
+    if seen.observer:
+        return said_by(seen.observer)
     if seen.stamped_at and credible(seen.stamped_at, seen.after_at, seen.observed_at) is None:
         return ""
     return say.person(seen.actor)
@@ -251,11 +351,15 @@ def evidence_view(seen: Seen, source: str) -> EvidenceView:
         by=author(seen),
         catalog_run=seen.catalog_run,
         run=seen.run.hex(),
+        forgotten=moment_view(seen.forgotten_at),
     )
 
 
-def belief_view(version: Remembered, urn: str, chain: Sequence[Remembered], when: When) -> BeliefView:
-    """A version as it is shown. `chain` holds the versions of its belief."""
+def belief_view(
+    version: Remembered, urn: str, chain: Sequence[Remembered], when: When, sure: Sure | None = None
+) -> BeliefView:
+    """A version as it is shown, in the words of the time of the question. `chain` holds the versions of its belief."""
+    version = when.worded(version)
     value = loads(version.value)
     since = began(version, chain, when)
     return BeliefView(
@@ -266,10 +370,13 @@ def belief_view(version: Remembered, urn: str, chain: Sequence[Remembered], when
         source=version.source,
         aspect=version.aspect,
         key=version.key,
-        statement=say.statement(version.aspect, version.key, value),
+        statement=statement(version),
         value=value,
         since=to_datetime(since.valid_from),
         since_text=since_text(since),
         by=author(since.founded),
         revised=revisions(chain, version.number, when),
+        state=state_at(version, when).value,
+        confidence=sure.confidence if sure is not None else None,
+        confirmed=sure.confirmed if sure is not None else None,
     )

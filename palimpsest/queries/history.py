@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from palimpsest.core import say
@@ -12,11 +12,14 @@ from palimpsest.core.aspects import ASPECTS
 from palimpsest.core.aspects.aspect import Impact, Json
 from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.aspects.words import label_of
+from palimpsest.core.belief import State
 from palimpsest.core.errors import UsageError
 from palimpsest.core.ids import BeliefId, EntityId, belief_ref, short_ref
 from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import to_datetime
+from palimpsest.core.observer import said_by
 from palimpsest.queries import entities, held
+from palimpsest.queries.confidence import confidences
 from palimpsest.queries.held import EntityView, EvidenceView, Presence, When
 from palimpsest.store import answers
 from palimpsest.store.answers import Named, Remembered, Seen
@@ -45,11 +48,23 @@ class MemberView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RewordingView:
+    """How a version was worded before, or how somebody said it again: what, since when, by whom, who judged it so."""
+
+    statement: str
+    at: datetime
+    by: str
+    judge: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VersionView:
     """One layer: what it states, when that held, when it was recorded, why it was opened and ended, and its evidence.
 
     `current` is told by the one function that decides it; `ended_by` is the episode that ended it: the successor's
-    founding one, or the one that retracted it.
+    founding one, or the one that retracted it. `rewordings` are the wordings of a version that was said in several, the
+    oldest first; `statement` is the newest. `beside` is `contested` or `proposed` for a version that was opened so: it
+    never was current.
     """
 
     number: int
@@ -72,11 +87,16 @@ class VersionView:
     judged_in: str
     evidence: EvidenceView
     ended_by: EvidenceView | None
+    rewordings: tuple[RewordingView, ...] = ()
+    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeliefHistory:
-    """Every version of one belief, the newest first; for a set, its members and since when."""
+    """Every version of one belief, the newest first; for a set, its members and since when.
+
+    `confidence` and `confirmed` are of the current version, None where there is none.
+    """
 
     id: str
     ref: str
@@ -87,6 +107,8 @@ class BeliefHistory:
     what: str
     versions: tuple[VersionView, ...]
     members: tuple[MemberView, ...]
+    confidence: float | None = None
+    confirmed: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +165,7 @@ def _why(connection: Connection, text: str, when: When) -> WhyView:
     own = answers.versions_of_beliefs(connection, [belief])
     named = answers.entities_by_id(connection, [own[0].entity])
     entity = named[own[0].entity]
-    around = [one for one in answers.versions_of(connection, [entity.id]) if one.source == own[0].source]
+    around = answers.versions_of(connection, [entity.id])
     known = {belief: [one for one in own if when.knows(one)]}
     if not known[belief]:
         raise UsageError(f"the belief {text} was not held by then", "ask with a later --known-at")
@@ -167,9 +189,7 @@ def _belief(connection: Connection, text: str) -> BeliefId:
     if not found:
         raise UsageError(f"no belief {text!r}", "palimpsest beliefs lists them")
     versions = {one.belief: one for one in answers.versions_of_beliefs(connection, found[:_MOST_NAMED])}
-    named = [
-        f"{short_ref(one.belief)} ({say.statement(one.aspect, one.key, loads(one.value))})" for one in versions.values()
-    ]
+    named = [f"{short_ref(one.belief)} ({held.statement(one)})" for one in versions.values()]
     more = " and more" if len(found) > _MOST_NAMED else ""
     raise UsageError(f"{text!r} can mean any of {len(named)}{more}: {'; '.join(named)}", "give more digits")
 
@@ -188,13 +208,18 @@ def _histories(
     chains: Mapping[BeliefId, Sequence[Remembered]],
     when: When,
 ) -> tuple[BeliefHistory, ...]:
-    """The chains as they are shown. `around` holds the existence of their entities."""
+    """The chains as they are shown. `around` holds all versions of their entities."""
     presence = Presence(around, when)
+    sure = confidences(connection, held.current(around, when, presence), held.by_belief(around), when)
     endings = answers.endings_of(
         connection, [belief for belief, chain in chains.items() if any(one.successor is None for one in chain)]
     )
     ordered = sorted(chains.values(), key=lambda chain: _rank(chain[0]))
-    return tuple(_chain(chain, named[chain[0].entity].urn, presence, endings, when) for chain in ordered)
+    views = (_chain(chain, named[chain[0].entity].urn, presence, endings, when) for chain in ordered)
+    return tuple(
+        replace(view, confidence=one.confidence, confirmed=one.confirmed) if one is not None else view
+        for view, one in zip(views, (sure.get(chain[0].belief) for chain in ordered), strict=True)
+    )
 
 
 def _rank(version: Remembered) -> tuple[int, str, str, str]:
@@ -236,15 +261,16 @@ def _chain(
 
 
 def _version(one: Remembered, by: Seen | None, presence: Presence, when: When, *, current: bool) -> VersionView:
+    one = when.worded(one)
     value = loads(one.value)
     ended = when.ended(one)
-    state = one.state.value if ended is not None or one.valid_to is None else "current"
+    state = one.state if ended is not None or one.valid_to is None else one.opened_as
     return VersionView(
         number=one.number,
-        state=state,
+        state=state.value,
         current=current,
         quiet=one.founded.impact is Impact.QUIET,
-        statement=say.statement(one.aspect, one.key, value),
+        statement=held.statement(one),
         value=value,
         since=to_datetime(one.valid_from),
         since_text=held.since_text(one),
@@ -263,7 +289,28 @@ def _version(one: Remembered, by: Seen | None, presence: Presence, when: When, *
         judged_in=one.run.hex(),
         evidence=held.evidence_view(one.founded, one.source),
         ended_by=held.evidence_view(by, one.source) if by is not None else None,
+        rewordings=_rewordings(one),
+        beside=one.opened_as.value if one.opened_as is not State.CURRENT else "",
     )
+
+
+def _rewordings(one: Remembered) -> tuple[RewordingView, ...]:
+    """The wordings of a version in order, its founding one first; none where there is only one."""
+    if one.first_worded is None:
+        return ()
+    first = one._replace(value=one.first_worded)
+    began, by = to_datetime(one.valid_from), held.author(one.founded)
+    told = [RewordingView(statement=held.statement(first), at=began, by=by, judge="")]
+    told += [
+        RewordingView(
+            statement=held.statement(one._replace(value=said.value)),
+            at=to_datetime(said.said_at),
+            by=said_by(said.observer) if said.observer else "",
+            judge=said.judge,
+        )
+        for said in one.wordings
+    ]
+    return tuple(told)
 
 
 def _members(chain: Sequence[Remembered], when: When) -> tuple[MemberView, ...]:

@@ -35,8 +35,9 @@ from palimpsest.core.ranking import (
 from palimpsest.core.strength import favour
 from palimpsest.core.terms import terms_of
 from palimpsest.queries import entities, finding, held
+from palimpsest.queries.confidence import confidences_of
 from palimpsest.queries.finding import Found, Narrowed
-from palimpsest.queries.held import BeliefView, EvidenceView, When
+from palimpsest.queries.held import BeliefView, EvidenceView, Sure, When
 from palimpsest.queries.lineage import presence_of
 from palimpsest.queries.waiting import WaitingView, waiting
 from palimpsest.store import answers, embedders, search, vectors
@@ -335,13 +336,19 @@ class _Recall:
         chains = held.by_belief(
             one for one in answers.versions_of_beliefs(self.connection, beliefs) if self.when.knows(one)
         )
-        return tuple(self._view(one, named[one.version.entity].urn, chains) for one in shown)
+        now = [one.version for one in shown if one.is_current]
+        sure = confidences_of(self.connection, self.ids, now, self.when)
+        return tuple(
+            self._view(one, named[one.version.entity].urn, chains, sure if one.is_current else {}) for one in shown
+        )
 
-    def _view(self, one: _Answer, urn: str, chains: Mapping[BeliefId, Sequence[Remembered]]) -> RecalledView:
+    def _view(
+        self, one: _Answer, urn: str, chains: Mapping[BeliefId, Sequence[Remembered]], sure: Mapping[BeliefId, Sure]
+    ) -> RecalledView:
         version, text = one.version, one.fused.text
         ended = self.when.ended(version)
         return RecalledView(
-            belief=held.belief_view(version, urn, chains.get(version.belief, ()), self.when),
+            belief=held.belief_view(version, urn, chains.get(version.belief, ()), self.when, sure.get(version.belief)),
             state=State.CURRENT.value if one.is_current and ended is None else version.state.value,
             is_current=one.is_current,
             until=f"until {spoken(ended)}" if ended is not None else "",

@@ -46,7 +46,7 @@ class RunsView:
 def runs(store: Store, most: int) -> RunsView:
     """The newest runs; `most` 0 means all."""
     found = store.read(lambda connection: answers_state.runs_newest_first(connection, most))
-    return RunsView(runs=tuple(_view(row) for row in found))
+    return RunsView(runs=tuple(view_of(row) for row in found))
 
 
 def run(store: Store, text: str) -> RunView:
@@ -63,10 +63,11 @@ def _run(connection: Connection, text: str) -> RunView:
         raise UsageError(f"no run {text!r}", "palimpsest runs lists them")
     if len(found) > 1:
         raise UsageError(f"{text!r} can mean {', '.join(row.id.hex() for row in found)}", "give more digits")
-    return _view(found[0])
+    return view_of(found[0])
 
 
-def _view(row: RunRow) -> RunView:
+def view_of(row: RunRow) -> RunView:
+    """A run as it is shown."""
     counts = loads(row.counts)
     return RunView(
         id=row.id.hex(),

@@ -12,13 +12,15 @@ from palimpsest.core.aspects.aspect import Impact, Json
 from palimpsest.core.aspects.records import fields_of
 from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.aspects.words import label_of
+from palimpsest.core.belief import State
 from palimpsest.core.entity import name_of, platform_of, short_name
 from palimpsest.core.ids import BeliefId, EntityId, Ids, short_ref
 from palimpsest.core.jsontext import dumps, loads
 from palimpsest.core.moment import to_datetime
 from palimpsest.queries import entities, held, lineage
+from palimpsest.queries.confidence import confidences
 from palimpsest.queries.edits import edits_of
-from palimpsest.queries.held import EXISTENCE, BeliefView, EntityView, Presence, When
+from palimpsest.queries.held import EXISTENCE, BeliefView, EntityView, Presence, Sure, When
 from palimpsest.store import answers
 from palimpsest.store.answers import Named, Remembered
 from palimpsest.store.engine import Connection, Store
@@ -41,7 +43,10 @@ class PresenceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnView:
-    """One column: what people wrote over what ingestion says; `source_text` shows through under an edit."""
+    """One column: what people wrote over what ingestion says; `source_text` shows through under an edit.
+
+    `confidence` and `confirmed` are those of the least sure of what is held of it.
+    """
 
     key: str
     type: str
@@ -55,6 +60,8 @@ class ColumnView:
     since_text: str
     revised: int
     refs: tuple[str, ...]
+    confidence: float | None = None
+    confirmed: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +97,8 @@ class ChangeLineView:
 class EntityPage:
     """All that is shown of one entity. `last_held` is what was current when it went away, and is not current.
 
-    `label` is what our link in the catalog says of it; empty for one that is gone.
+    `label` is what our link in the catalog says of it; empty for one that is gone. `beside` is what is contested or
+    proposed: it stands beside what is current, and is not.
     """
 
     entity: EntityView
@@ -104,6 +112,7 @@ class EntityPage:
     changes: tuple[ChangeLineView, ...]
     last_held: tuple[BeliefView, ...]
     label: str
+    beside: tuple[BeliefView, ...] = ()
 
 
 def show(store: Store, text: str, when: When) -> EntityPage:
@@ -118,9 +127,10 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
     presence = Presence(versions, when)
     now = held.current(versions, when, presence)
     chains = held.by_belief(versions)
+    sure = confidences(connection, now, chains, when)
 
     def view(one: Remembered) -> BeliefView:
-        return held.belief_view(one, entity.urn, chains[one.belief], when)
+        return held.belief_view(one, entity.urn, chains[one.belief], when, sure.get(one.belief))
 
     known = sorted({one.source for one in versions if when.knows(one)})
     exists = presence.exists_for_any(entity.id, known)
@@ -137,13 +147,14 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
             if said is not None
         ),
         beliefs=tuple(views[one.belief] for one in listed),
-        columns=_columns(now, chains, when),
+        columns=_columns(now, chains, when, sure),
         upstreams=upstreams,
         downstreams=downstreams,
         disagreements=_disagreements(now, views),
         changes=_changes(chains, when),
         last_held=() if exists else _last_held(versions, when, view),
         label=link.label_of(count.beliefs, count.revisions, count.latest) if count is not None else "",
+        beside=tuple(view(one) for one in sorted(held.beside(versions, when, presence), key=_rank)),
     )
 
 
@@ -164,7 +175,10 @@ def _presence(said: Remembered, chain: Sequence[Remembered], when: When) -> Pres
 
 
 def _columns(
-    now: Sequence[Remembered], chains: Mapping[BeliefId, list[Remembered]], when: When
+    now: Sequence[Remembered],
+    chains: Mapping[BeliefId, list[Remembered]],
+    when: When,
+    sure: Mapping[BeliefId, Sure],
 ) -> tuple[ColumnView, ...]:
     """One row for each column and source; sources that say the same share one."""
     slots: dict[tuple[str, str], dict[str, Remembered]] = {}
@@ -174,11 +188,17 @@ def _columns(
     rows: dict[ColumnView, list[ColumnView]] = {}
     for (key, source), said in sorted(slots.items()):
         if "column" in said or "column_edit" in said:
-            row = _column(key, source, said, chains, when)
-            rows.setdefault(replace(row, source="", refs=(), since_text="", revised=0), []).append(row)
+            least = min((sure[one.belief] for one in said.values()), key=lambda one: one.confidence)
+            row = replace(
+                _column(key, source, said, chains, when), confidence=least.confidence, confirmed=least.confirmed
+            )
+            alike = replace(row, source="", refs=(), since_text="", revised=0, confidence=0, confirmed=None)
+            rows.setdefault(alike, []).append(row)
     return tuple(
         replace(
-            same[0], source=", ".join(row.source for row in same), refs=tuple(ref for row in same for ref in row.refs)
+            max(same, key=lambda row: row.confidence or 0),
+            source=", ".join(row.source for row in same),
+            refs=tuple(ref for row in same for ref in row.refs),
         )
         for same in rows.values()
     )
@@ -282,5 +302,9 @@ def _last_held(
     versions: Sequence[Remembered], when: When, view: Callable[[Remembered], BeliefView]
 ) -> tuple[BeliefView, ...]:
     """What was held when the entity went away: still the last word, and not current."""
-    last = [one for one in versions if one.aspect not in _APART and when.knows(one) and when.holds(one)]
+    last = [
+        one
+        for one in versions
+        if one.aspect not in _APART and when.knows(one) and when.holds(one) and held.state_then(one) is State.CURRENT
+    ]
     return tuple(view(one) for one in sorted(last, key=_rank))

@@ -5,14 +5,14 @@ Statements only, each for a whole set of entities. What of it is current is deci
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from palimpsest.core.aspects.aspect import Impact
-from palimpsest.core.belief import State
-from palimpsest.core.episode import Kind
+from palimpsest.core.belief import State, opened_as
+from palimpsest.core.episode import Kind, credible
 from palimpsest.core.ids import BeliefId, CellId, EntityId, RunId
 from palimpsest.core.moment import Moment
 from palimpsest.store.readings import ranges
@@ -33,7 +33,10 @@ class Named(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """An episode as evidence: which run saw it, when, and what the catalog itself said of it."""
+    """An episode as evidence: which run saw it, when, what the catalog itself said of it, when its text was forgotten.
+
+    A text that was forgotten is JSON null wherever the value is given.
+    """
 
     cell: CellId
     number: int
@@ -46,10 +49,28 @@ class Seen(NamedTuple):
     actor: str
     catalog_run: str
     run: RunId
+    forgotten_at: Moment | None = None
+    observer: str = ""
+    verdict: str | None = None
+
+
+class Wording(NamedTuple):
+    """A later episode that said the same in other words: what it says, since when, by whom, and who judged it so."""
+
+    value: str
+    said_at: Moment
+    recorded_at: Moment | None
+    observer: str
+    judge: str
 
 
 class Remembered(NamedTuple):
-    """One version of a belief: what it says, when that held, why it was opened and ended, and its founding episode."""
+    """One version of a belief: what it says, when that held, why it was opened and ended, and its founding episode.
+
+    Where later episodes said the same in other words, `value` is the newest of the `wordings`, `first_worded` that of
+    the founding episode; which it was at another time, When.worded tells. `opened_as` is the state in which it began,
+    which its state no longer tells once it has ended.
+    """
 
     belief: BeliefId
     number: int
@@ -71,6 +92,9 @@ class Remembered(NamedTuple):
     successor: int | None
     ended_reason: str
     founded: Seen
+    opened_as: State = State.CURRENT
+    wordings: tuple[Wording, ...] = ()
+    first_worded: str | None = None
 
 
 _VERSION_COLUMNS = (
@@ -104,6 +128,9 @@ _VERSION_COLUMNS = (
     episode.c.actor,
     episode.c.catalog_run,
     episode.c.run_id,
+    episode.c.forgotten_at,
+    cell.c.observer,
+    episode.c.verdict,
 )
 _FOUNDED_AT = 19
 _KINDS = {kind.value: kind for kind in Kind}
@@ -114,13 +141,15 @@ _IMPACTS = {int(impact): impact for impact in Impact}
 def _seen(row: Sequence[Any]) -> Seen:
     return Seen(
         row[0], row[1], _KINDS[row[2]], _IMPACTS[row[3]], row[4], row[5], row[6], row[7], row[8] or "", row[9] or "",
-        row[10],
+        row[10], row[11], row[12], row[13],
     )  # fmt: skip
 
 
 def _remembered(row: Sequence[Any]) -> Remembered:
     belief, number, state, *rest = row[: _FOUNDED_AT - 1]
-    return Remembered._make((belief, number, _STATES[state], *rest, row[18] or "", _seen(row[_FOUNDED_AT:])))
+    seen = _seen(row[_FOUNDED_AT:])
+    opened = opened_as(seen.verdict, row[15])
+    return Remembered._make((belief, number, _STATES[state], *rest, row[18] or "", seen, opened, (), None))
 
 
 # Statements that a brief needs are built once: building one costs more than running it.
@@ -133,6 +162,21 @@ _VERSIONS = (
 )
 _VERSIONS_BETWEEN = _VERSIONS.where(version.c.belief_id.between(sa.bindparam("first"), sa.bindparam("last")))
 _VERSIONS_OF_BELIEFS = _VERSIONS.where(version.c.belief_id.in_(sa.bindparam("beliefs", expanding=True)))
+
+# What restated versions, the oldest first; a forgotten text words nothing.
+_WORDINGS = (
+    sa.select(
+        evidence.c.belief_id, evidence.c.number, episode.c.value, episode.c.observed_at, episode.c.after_at,
+        episode.c.stamped_at, evidence.c.recorded_at, cell.c.observer, evidence.c.judge,
+    )
+    .select_from(evidence)
+    .join(episode, sa.and_(episode.c.cell_id == evidence.c.cell_id, episode.c.number == evidence.c.episode))
+    .join(cell, cell.c.id == evidence.c.cell_id)
+    .where(evidence.c.role == "bears_out", episode.c.forgotten_at.is_(None))
+    .order_by(episode.c.observed_at, evidence.c.cell_id, evidence.c.episode)
+)  # fmt: skip
+_WORDINGS_BETWEEN = _WORDINGS.where(evidence.c.belief_id.between(sa.bindparam("first"), sa.bindparam("last")))
+_WORDINGS_OF_BELIEFS = _WORDINGS.where(evidence.c.belief_id.in_(sa.bindparam("beliefs", expanding=True)))
 
 _VERSIONS_OF_PASSAGES = (
     _VERSIONS.add_columns(passage_of.c.passage_id)
@@ -148,12 +192,15 @@ def versions_of(connection: sa.Connection, entities: Sequence[EntityId]) -> list
         return []
     if len(entities) == 1:
         given = {"first": entities[0], "last": entities[0][:8] + _LAST_REST}
-        return [_remembered(row) for row in connection.execute(_VERSIONS_BETWEEN, given)]
-    found: list[Remembered] = []
+        found = [_remembered(row) for row in connection.execute(_VERSIONS_BETWEEN, given)]
+        return _worded(found, connection.execute(_WORDINGS_BETWEEN, given))
+    found = []
     for start in range(0, len(entities), _AT_ONCE):
         wanted = ranges(entities[start : start + _AT_ONCE])
         within = _VERSIONS.join(wanted, version.c.belief_id.between(wanted.c.first, wanted.c.last))
-        found.extend(_remembered(row) for row in connection.execute(within))
+        reworded = _WORDINGS.join(wanted, evidence.c.belief_id.between(wanted.c.first, wanted.c.last))
+        some = [_remembered(row) for row in connection.execute(within)]
+        found += _worded(some, connection.execute(reworded))
     return found
 
 
@@ -161,18 +208,46 @@ def versions_of_beliefs(connection: sa.Connection, beliefs: Sequence[BeliefId]) 
     """Every version of the given beliefs, by belief and number. Beliefs that are not held are left out."""
     found: list[Remembered] = []
     for start in range(0, len(beliefs), _AT_ONCE):
-        rows = connection.execute(_VERSIONS_OF_BELIEFS, {"beliefs": beliefs[start : start + _AT_ONCE]})
-        found.extend(_remembered(row) for row in rows)
+        given = {"beliefs": beliefs[start : start + _AT_ONCE]}
+        some = [_remembered(row) for row in connection.execute(_VERSIONS_OF_BELIEFS, given)]
+        found += _worded(some, connection.execute(_WORDINGS_OF_BELIEFS, given))
     return found
+
+
+def _worded(versions: list[Remembered], rows: Iterable[sa.Row[Any]]) -> list[Remembered]:
+    """The versions with what restated them."""
+    found: dict[tuple[BeliefId, int], list[Wording]] = {}
+    for belief, number, value, observed, after, stamped, recorded, observer, judge in rows:
+        at = credible(stamped, after, observed) or observed
+        found.setdefault((belief, number), []).append(Wording(value, at, recorded, observer, judge or ""))
+    if not found:
+        return versions
+    return [
+        one._replace(value=said[-1].value, first_worded=one.value, wordings=tuple(said))
+        if (said := found.get((one.belief, one.number)))
+        else one
+        for one in versions
+    ]
 
 
 def versions_of_passages(connection: sa.Connection, passages: Sequence[int]) -> list[tuple[int, Remembered]]:
     """Every version that passages state, with the passage."""
     found: list[tuple[int, Remembered]] = []
     for start in range(0, len(passages), _AT_ONCE):
-        rows = connection.execute(_VERSIONS_OF_PASSAGES, {"passages": passages[start : start + _AT_ONCE]})
-        found.extend((row[-1], _remembered(row[:-1])) for row in rows)
+        rows = connection.execute(_VERSIONS_OF_PASSAGES, {"passages": passages[start : start + _AT_ONCE]}).all()
+        stated = [_remembered(row[:-1]) for row in rows]
+        reworded = _reworded(connection, stated)
+        found.extend((row[-1], one) for row, one in zip(rows, reworded, strict=True))
     return found
+
+
+def _reworded(connection: sa.Connection, versions: list[Remembered]) -> list[Remembered]:
+    """Versions of any beliefs with what restated them."""
+    beliefs = list(dict.fromkeys(one.belief for one in versions))
+    rows: list[sa.Row[Any]] = []
+    for start in range(0, len(beliefs), _AT_ONCE):
+        rows += connection.execute(_WORDINGS_OF_BELIEFS, {"beliefs": beliefs[start : start + _AT_ONCE]})
+    return _worded(versions, rows)
 
 
 def versions_naming(connection: sa.Connection, aspects: Sequence[str], text: str) -> list[Remembered]:
@@ -221,7 +296,7 @@ def list_versions(connection: sa.Connection, wanted: Listing, page: int) -> Iter
             )
         rows = [_remembered(row) for row in connection.execute(beyond)]
         if rows:
-            yield rows
+            yield _reworded(connection, rows)
         if len(rows) < page:
             return
         after = (rows[-1].belief, rows[-1].number)
@@ -239,6 +314,7 @@ _ENDINGS = (
     sa.select(evidence.c.belief_id, evidence.c.number, *_VERSION_COLUMNS[_FOUNDED_AT:])
     .select_from(evidence)
     .join(episode, sa.and_(episode.c.cell_id == evidence.c.cell_id, episode.c.number == evidence.c.episode))
+    .join(cell, cell.c.id == evidence.c.cell_id)
     .where(evidence.c.role == "ended", evidence.c.belief_id.in_(sa.bindparam("beliefs", expanding=True)))
 )
 
@@ -350,6 +426,46 @@ def edges_from(connection: sa.Connection, upstreams: Sequence[EntityId]) -> list
     return found
 
 
+def revises() -> sa.ColumnElement[bool]:
+    """Whether a consolidated episode took the place of something current, or ended it.
+
+    Not what only bore out what was held, nor, of what was said, what opened a matter or was put beside.
+    """
+    founding = episode.alias("founding")
+    ended = (
+        sa.select(evidence.c.belief_id)
+        .join(version, sa.and_(version.c.belief_id == evidence.c.belief_id, version.c.number == evidence.c.number))
+        .join(founding, sa.and_(founding.c.cell_id == version.c.cell_id, founding.c.number == version.c.episode))
+        .where(
+            evidence.c.cell_id == episode.c.cell_id,
+            evidence.c.episode == episode.c.number,
+            evidence.c.role == "ended",
+            founding.c.verdict != "contest",
+        )
+        .correlate(episode)
+        .exists()
+    )
+    return sa.and_(
+        episode.c.verdict != "reinforce",
+        sa.or_(
+            episode.c.kind != "said",
+            episode.c.verdict == "supersede",
+            sa.and_(episode.c.verdict == "retract", ended),
+        ),
+    )
+
+
+def is_counted() -> sa.ColumnElement[bool]:
+    """Whether an episode, joined with its cell, is a revision: no baseline, not quiet, not its entity's appearance."""
+    return sa.and_(
+        sa.not_(episode.c.baseline),
+        episode.c.impact > 0,
+        episode.c.verdict.is_not(None),
+        revises(),
+        sa.or_(cell.c.aspect != "existence", episode.c.kind != "first"),
+    )
+
+
 class LabelCount(NamedTuple):
     """What our link in the catalog counts about an entity."""
 
@@ -368,12 +484,6 @@ def label_count(connection: sa.Connection, entity_id: EntityId) -> LabelCount:
         sa.select(sa.func.count(), sa.func.max(episode.c.observed_at))
         .select_from(episode)
         .join(cell, cell.c.id == episode.c.cell_id)
-        .where(
-            episode.c.cell_id.between(entity_id, last),
-            sa.not_(episode.c.baseline),
-            episode.c.impact > 0,
-            episode.c.verdict.is_not(None),
-            sa.or_(cell.c.aspect != "existence", episode.c.kind != "first"),
-        )
+        .where(episode.c.cell_id.between(entity_id, last), is_counted())
     ).one()
     return LabelCount(int(beliefs or 0), int(revised[0]), revised[1])

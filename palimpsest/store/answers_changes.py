@@ -11,10 +11,11 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.belief import State
 from palimpsest.core.episode import Kind
-from palimpsest.core.ids import BeliefId, EntityId, RunId
+from palimpsest.core.ids import BeliefId, CellId, EntityId, RunId
 from palimpsest.core.moment import Moment
-from palimpsest.store.answers import Seen
+from palimpsest.store.answers import Remembered, Seen, endings_of, revises, versions_of_beliefs
 from palimpsest.store.readings import ranges
 from palimpsest.store.schema import cell, entity, episode, evidence, run, version
 
@@ -45,6 +46,7 @@ class Changed(NamedTuple):
     before: str | None
     after: str | None
     seen: Seen
+    before_forgotten_at: Moment | None = None
 
 
 class Wanted(NamedTuple):
@@ -105,6 +107,10 @@ _COLUMNS = (
     episode.c.actor,
     episode.c.catalog_run,
     episode.c.run_id,
+    episode.c.forgotten_at,
+    _BEFORE.c.forgotten_at,
+    cell.c.observer,
+    episode.c.verdict,
 )
 
 
@@ -119,15 +125,49 @@ def first_stated(connection: sa.Connection, runs: Sequence[RunId], wanted: Wante
     return _rows(connection, _statement(wanted).where(episode.c.baseline), runs)
 
 
+def page_of(
+    connection: sa.Connection, run_id: RunId, wanted: Wanted, after: tuple[int, CellId, int] | None, most: int
+) -> list[Changed]:
+    """The changes of one run, at most so many: the weightiest first, then by cell; after (impact, cell, number)."""
+    statement = _statement(wanted).where(sa.not_(episode.c.baseline)).order_by(None)
+    statement = statement.order_by(episode.c.cell_id, episode.c.number)  # as the index has them: no more is read
+    found: list[Changed] = []
+    for impact in sorted(Impact, reverse=True):
+        is_after = after is None or impact <= after[0]
+        if impact < wanted.least or not is_after or len(found) >= most:
+            continue
+        alike = statement.where(episode.c.impact == int(impact))
+        if after is not None and impact == after[0]:
+            _, cell_id, number = after
+            later = sa.or_(episode.c.cell_id > cell_id, episode.c.number > number)
+            alike = alike.where(episode.c.cell_id >= cell_id, later)
+        found += _rows(connection, alike.limit(most - len(found)), [run_id])
+    return found
+
+
+def latest_of(connection: sa.Connection, entities: Sequence[EntityId], until: Moment, most: int) -> list[Changed]:
+    """The last changes of entities up to a time, the newest and then the weightiest first; no quiet ones."""
+    if not entities:
+        return []
+    wanted = Wanted(entities=tuple(entities), seen=(None, until))
+    statement = _statement(wanted).where(sa.not_(episode.c.baseline), episode.c.impact >= int(wanted.least))
+    newest = statement.order_by(None).order_by(episode.c.observed_at.desc(), episode.c.impact.desc(), episode.c.cell_id)
+    return _as_said(connection, [_changed(row) for row in connection.execute(newest.limit(most))])
+
+
 def _statement(wanted: Wanted) -> sa.Select[tuple[object, ...]]:
-    previous = sa.and_(_BEFORE.c.cell_id == episode.c.cell_id, _BEFORE.c.number == episode.c.number - 1)
+    earlier = episode.alias("earlier")  # forgetting leaves gaps in the numbers
+    last = sa.select(sa.func.max(earlier.c.number)).where(
+        earlier.c.cell_id == episode.c.cell_id, earlier.c.number < episode.c.number
+    )
+    previous = sa.and_(_BEFORE.c.cell_id == episode.c.cell_id, _BEFORE.c.number == last.scalar_subquery())
     statement = (
         sa.select(*_COLUMNS)
         .select_from(episode)
         .join(cell, cell.c.id == episode.c.cell_id)
         .join(entity, entity.c.id == cell.c.entity_id)
         .join(_BEFORE, previous, isouter=True)
-        .where(episode.c.verdict.is_not(None))
+        .where(episode.c.verdict.is_not(None), revises())
         .order_by(cell.c.entity_id, cell.c.aspect, cell.c.key, episode.c.number)
     )
     if wanted.aspect is not None:
@@ -164,15 +204,47 @@ def _rows(connection: sa.Connection, statement: sa.Select[tuple[object, ...]], r
     found: list[Changed] = []
     for start in range(0, len(runs), _AT_ONCE):
         within = statement.where(episode.c.run_id.in_(runs[start : start + _AT_ONCE]))
-        for row in connection.execute(within):
-            entity_id, urn, source, aspect, key, belief, before, after, *rest = row
-            cell_id, number, kind, impact, baseline, observed, after_at, stamped, actor, catalog_run, run_id = rest
-            seen = Seen(
-                cell_id, number, Kind(kind), Impact(impact), baseline, observed, after_at, stamped, actor or "",
-                catalog_run or "", run_id,
-            )  # fmt: skip
-            found.append(Changed(entity_id, urn, source, aspect, key, belief, before, after, seen))
-    return found
+        found.extend(_changed(row) for row in connection.execute(within))
+    return _as_said(connection, found)
+
+
+def _as_said(connection: sa.Connection, found: list[Changed]) -> list[Changed]:
+    """The changes, those that somebody said with what was current before: mostly another one said that."""
+    beliefs = sorted({one.belief for one in found if one.seen.kind is Kind.SAID})
+    if not beliefs:
+        return found
+    before: dict[tuple[CellId, int], Remembered] = {}
+    chains: dict[BeliefId, dict[int, Remembered]] = {}
+    for held in versions_of_beliefs(connection, beliefs):
+        chains.setdefault(held.belief, {})[held.number] = held
+    for chain in chains.values():
+        for one in chain.values():
+            successor = chain.get(one.successor or 0)
+            if successor is not None and one.opened_as is State.CURRENT:
+                before[successor.founded.cell, successor.founded.number] = one
+    for (belief, number), seen in endings_of(connection, beliefs).items():
+        if chains[belief][number].opened_as is State.CURRENT:
+            before[seen.cell, seen.number] = chains[belief][number]
+    return [_said(one, before) if one.seen.kind is Kind.SAID else one for one in found]
+
+
+def _said(one: Changed, before: dict[tuple[CellId, int], Remembered]) -> Changed:
+    was = before.get((one.seen.cell, one.seen.number))
+    return one._replace(
+        before=was.value if was is not None else None,
+        after=one.after if one.seen.verdict == "supersede" else None,
+        before_forgotten_at=was.founded.forgotten_at if was is not None else None,
+    )
+
+
+def _changed(row: sa.Row[tuple[object, ...]]) -> Changed:
+    entity_id, urn, source, aspect, key, belief, before, after, *rest = row
+    cell_id, number, kind, impact, baseline, observed, after_at, stamped, actor, catalog_run, run_id, *forgot = rest
+    seen = Seen(
+        cell_id, number, Kind(kind), Impact(impact), baseline, observed, after_at, stamped, actor or "",
+        catalog_run or "", run_id, forgot[0], forgot[2], forgot[3],
+    )  # fmt: skip
+    return Changed(entity_id, urn, source, aspect, key, belief, before, after, seen, forgot[1])
 
 
 def count_changes(connection: sa.Connection, runs: Sequence[RunId]) -> dict[RunId, int]:

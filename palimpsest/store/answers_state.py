@@ -42,6 +42,16 @@ def runs_newest_first(connection: sa.Connection, most: int) -> list[RunRow]:
     return [_run_row(row) for row in rows]
 
 
+def runs_before(connection: sa.Connection, before: tuple[Moment, RunId] | None, most: int) -> list[RunRow]:
+    """At most so many runs, the newest first, that come after the one of this start and id."""
+    statement = _runs().order_by(run.c.started_at.desc(), run.c.id).limit(most)
+    if before is not None:
+        started_at, run_id = before
+        same = sa.and_(run.c.started_at == started_at, run.c.id > run_id)
+        statement = statement.where(sa.or_(run.c.started_at < started_at, same))
+    return [_run_row(row) for row in connection.execute(statement)]
+
+
 def runs_beginning(connection: sa.Connection, digits: str) -> list[RunRow]:
     """The runs whose id begins with these hexadecimal digits."""
     low, high = bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))

@@ -14,14 +14,21 @@ import orjson
 import sqlalchemy as sa
 
 from palimpsest.core.dump import RowError, TableHead
+from palimpsest.store import dumps_made
 from palimpsest.store.runs import LOST_COUNTS
 from palimpsest.store.schema import (
     cell,
+    choice,
+    delivery,
     edge,
     embedder,
     entity,
     episode,
+    erased,
     evidence,
+    label,
+    notice_cursor,
+    notice_sent,
     part,
     passage,
     passage_of,
@@ -34,6 +41,7 @@ from palimpsest.store.schema import (
     strength,
     vector_sign,
     version,
+    working,
 )
 from palimpsest.store.types import Bytes, Id
 
@@ -48,16 +56,26 @@ DUMPED: tuple[sa.Table, ...] = (
     episode,
     version,
     evidence,
+    choice,
     publication,
     recall_log,
     strength,
+    working,
+    erased,
+    delivery,
+    notice_cursor,
+    notice_sent,
 )
 
 # Projections: made anew from the tables above, by a load (palimpsest.store.projections) or by a pass of their own.
-REBUILT: tuple[sa.Table, ...] = (edge, passage, passage_of, embedder, passage_vector, vector_sign)
+REBUILT: tuple[sa.Table, ...] = (edge, passage, passage_of, label, embedder, passage_vector, vector_sign)
 
 # Columns that are not carried over, and NULL after a load: the leases of who is at work, and how far a projection is.
-LEFT_OUT: dict[str, frozenset[str]] = {"entity": frozenset({"holder", "held_until", "indexed_at"})}
+LEFT_OUT: dict[str, frozenset[str]] = {
+    "entity": frozenset(
+        {"holder", "held_until", "indexed_at", "changed_at", "revisions", "first_at", "beliefs", "gone"}
+    )
+}
 
 ROWS_AT_ONCE = 1_000
 _TOO_LARGE = 2**63
@@ -73,6 +91,11 @@ _WRITTEN_AS: dict[sa.Column[Any], sa.ColumnElement[Any]] = {
 }
 
 
+def _held(statement: sa.Select[Any], table: sa.Table) -> sa.Select[Any]:
+    """Narrows a statement to the rows that a dump holds: that a store was dumped is no part of what it remembers."""
+    return statement.where(run.c.job != dumps_made.JOB) if table is run else statement
+
+
 def columns_of(table: sa.Table) -> list[sa.Column[Any]]:
     """The columns of a table that a dump holds."""
     left_out = LEFT_OUT.get(table.name, frozenset())
@@ -85,7 +108,7 @@ def heads(connection: sa.Connection) -> tuple[TableHead, ...]:
         TableHead(
             name=str(table.name),
             columns=tuple(str(column.name) for column in columns_of(table)),
-            rows=int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0),
+            rows=int(connection.scalar(_held(sa.select(sa.func.count()).select_from(table), table)) or 0),
         )
         for table in DUMPED
     )
@@ -100,7 +123,7 @@ def lines(connection: sa.Connection, table: sa.Table) -> Iterator[list[bytes]]:
     """The lines of a table's rows, some at once, by primary key: ids in the order of bytes, texts of code points."""
     columns = columns_of(table)
     statement = sa.select(*[_WRITTEN_AS.get(column, column) for column in columns])
-    statement = statement.order_by(*table.primary_key.columns)
+    statement = _held(statement, table).order_by(*table.primary_key.columns)
     in_hex = [position for position, column in enumerate(columns) if isinstance(column.type, Id | Bytes)]
     dumps = orjson.dumps
     for rows in connection.execute(statement.execution_options(yield_per=ROWS_AT_ONCE)).partitions():

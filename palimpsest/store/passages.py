@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -11,12 +11,14 @@ from palimpsest.core.belief import State
 from palimpsest.core.ids import BeliefId, EntityId, Ids
 from palimpsest.core.moment import Moment
 from palimpsest.core.passage import About, Passage, Stated, passages_of
+from palimpsest.store import labels
 from palimpsest.store.bulk import Row, execute_many
 from palimpsest.store.readings import ranges
-from palimpsest.store.schema import FIRST_PAST, cell, entity, episode, passage, passage_of, version
+from palimpsest.store.schema import FIRST_PAST, cell, entity, episode, evidence, passage, passage_of, version
 
 _ENTITIES_AT_ONCE = 100
 _VERSIONS_AT_ONCE = 3_000
+_COUNTED_FIRST = 32  # entities of which the versions are counted first: mostly enough
 _STATES = {state.value: state for state in State}
 _PASSAGE = ("id", "entity_id", "source", "aspect", "current", "text", "terms")
 _PASSAGE_OF = ("passage_id", "belief_id", "number")
@@ -39,22 +41,24 @@ def count_stale(connection: sa.Connection) -> int:
 
 
 def renew_some(connection: sa.Connection, ids: Ids, *, after: EntityId, now: Moment) -> Renewed | None:
-    """Bring the passages of the next stale entities up to date; None where there is none left.
+    """Bring the passages of the next stale entities, and what they are listed by, up to date; None: none is left.
 
     The entities are claimed by the same statement that ends their being stale: whoever else is at work on them, or
     consolidates them, waits or conflicts, and what fails leaves them stale.
     """
-    entities = _next_stale(connection, after)
-    if not entities:
+    numbers = _next_stale(connection, after)
+    if not numbers:
         return None
-    about = _claim(connection, entities, now)
-    wanted = wanted_passages(connection, about)
+    about = _claim(connection, list(numbers), now)
+    stated = stated_of(connection, list(about))
+    wanted = {one: passages_of(about[one], versions) for one, versions in stated.items()}
     written, dropped, kept = _replace(connection, ids, sorted(about), wanted)
-    return Renewed(entities=tuple(entities), written=written, dropped=dropped, kept=kept)
+    labels.renew(connection, labels.listed_as(connection, stated, numbers))
+    return Renewed(entities=tuple(numbers), written=written, dropped=dropped, kept=kept)
 
 
-def _next_stale(connection: sa.Connection, after: EntityId) -> list[EntityId]:
-    """The next stale entities by id, about _VERSIONS_AT_ONCE versions' worth."""
+def _next_stale(connection: sa.Connection, after: EntityId) -> dict[EntityId, labels.Held]:
+    """The next stale entities by id, about _VERSIONS_AT_ONCE versions' worth, and what is held of them."""
     rows = connection.execute(
         sa.select(entity.c.id)
         .where(entity.c.indexed_at.is_(None), entity.c.id > after)
@@ -62,24 +66,17 @@ def _next_stale(connection: sa.Connection, after: EntityId) -> list[EntityId]:
         .limit(_ENTITIES_AT_ONCE)
     )
     found = [EntityId(row[0]) for row in rows]
-    if not found:
-        return []
-    given = ranges(found)
-    counts: dict[bytes, int] = {
-        bytes(row[0]): row[1]
-        for row in connection.execute(
-            sa.select(given.c.first, sa.func.count())
-            .join(version, version.c.belief_id.between(given.c.first, given.c.last))
-            .group_by(given.c.first)
-        )
-    }
-    taken: list[EntityId] = []
+    taken: dict[EntityId, labels.Held] = {}
     versions = 0
-    for one in found:
-        versions += counts.get(one, 0)
-        if taken and versions > _VERSIONS_AT_ONCE:
-            break
-        taken.append(one)
+    for start, end in ((0, _COUNTED_FIRST), (_COUNTED_FIRST, _ENTITIES_AT_ONCE)):
+        some = found[start:end]
+        numbers = labels.held_of(connection, some)
+        for one in some:
+            held = numbers.get(one, labels.NOTHING)
+            versions += held.versions
+            if taken and versions > _VERSIONS_AT_ONCE:
+                return taken
+            taken[one] = held
     return taken
 
 
@@ -94,12 +91,14 @@ def _claim(connection: sa.Connection, entities: Sequence[EntityId], now: Moment)
     return {EntityId(row[0]): About(*row[1:]) for row in claimed}
 
 
-def wanted_passages(connection: sa.Connection, about: dict[EntityId, About]) -> dict[EntityId, list[Passage]]:
-    """The passages that the beliefs of entities give, as they are."""
-    if not about:
+def stated_of(
+    connection: sa.Connection, entities: Sequence[EntityId], aspects: Collection[str] = ()
+) -> dict[EntityId, list[Stated]]:
+    """What the beliefs of entities state, as they are; of some aspects only, if any are given."""
+    if not entities:
         return {}
-    given = ranges(list(about))
-    rows = connection.execute(
+    given = ranges(entities)
+    statement = (
         sa.select(
             cell.c.entity_id, version.c.belief_id, version.c.number, version.c.state, cell.c.source, cell.c.aspect,
             cell.c.key, episode.c.value,
@@ -108,11 +107,30 @@ def wanted_passages(connection: sa.Connection, about: dict[EntityId, About]) -> 
         .join(version, version.c.belief_id.between(given.c.first, given.c.last))
         .join(episode, sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode))
         .join(cell, cell.c.id == version.c.cell_id)
+        .where(episode.c.forgotten_at.is_(None))
     )  # fmt: skip
-    stated: dict[EntityId, list[Stated]] = {one: [] for one in about}
-    for row in rows:
-        stated[EntityId(row[0])].append(Stated(BeliefId(row[1]), row[2], _STATES[row[3]], *row[4:]))
-    return {one: passages_of(about[one], versions) for one, versions in stated.items()}
+    if aspects:
+        statement = statement.where(cell.c.aspect.in_(sorted(aspects)))
+    worded = _wordings(connection, given)
+    stated: dict[EntityId, list[Stated]] = {one: [] for one in entities}
+    for row in connection.execute(statement):
+        belief, number = BeliefId(row[1]), int(row[2])
+        value = worded.get((belief, number), row[7])
+        stated[EntityId(row[0])].append(Stated(belief, number, _STATES[row[3]], row[4], row[5], row[6], value))
+    return stated
+
+
+def _wordings(connection: sa.Connection, given: sa.CTE) -> dict[tuple[BeliefId, int], str]:
+    """(belief, number) → the newest wording of a version that was restated."""
+    rows = connection.execute(
+        sa.select(evidence.c.belief_id, evidence.c.number, episode.c.value)
+        .select_from(given)
+        .join(evidence, evidence.c.belief_id.between(given.c.first, given.c.last))
+        .join(episode, sa.and_(episode.c.cell_id == evidence.c.cell_id, episode.c.number == evidence.c.episode))
+        .where(evidence.c.role == "bears_out", episode.c.forgotten_at.is_(None))
+        .order_by(episode.c.observed_at, evidence.c.cell_id, evidence.c.episode)
+    )
+    return {(BeliefId(row[0]), int(row[1])): row[2] for row in rows}
 
 
 def held_passages(

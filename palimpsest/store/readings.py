@@ -18,7 +18,7 @@ from palimpsest.store.runs import Lease, Origin, beat
 from palimpsest.store.schema import cell, entity, episode, part, source
 
 LAST_REST = b"\xff" * 8
-_AT_ONCE = 5_000
+_AT_ONCE = 2_000
 
 
 def ranges(entities: Sequence[EntityId]) -> sa.CTE:
@@ -33,33 +33,26 @@ def ranges(entities: Sequence[EntityId]) -> sa.CTE:
 
 _PARTS = (
     sa.select(part.c.entity_id, part.c.part, part.c.digest, part.c.ordinal, part.c.cells)
-    .where(
-        part.c.source == sa.bindparam("of_source"),
-        part.c.entity_id >= sa.bindparam("entity"),
-        sa.or_(part.c.entity_id > sa.bindparam("entity"), part.c.part > sa.bindparam("name")),
-    )
-    .order_by(part.c.entity_id, part.c.part)
+    .where(part.c.source == sa.bindparam("of_source"), part.c.ordinal > sa.bindparam("after"))
+    .order_by(part.c.ordinal)
     .limit(_AT_ONCE)
 )
 
 
 def held_parts(store: Store, source_name: str) -> Iterator[tuple[bytes, str, bytes, int, int]]:
-    """(entity, raw aspect, digest, ordinal, live cells) of everything that a source holds, by entity and raw aspect.
+    """(entity, raw aspect, digest, ordinal, live cells) of everything that a source holds, by ordinal.
 
     Each page is a transaction of its own, which can be run again; who holds the source's lease sees one state.
     """
-    given: dict[str, object] = {"of_source": source_name, "entity": bytes(16), "name": ""}
-
-    def page(connection: sa.Connection) -> Sequence[sa.Row[tuple[bytes, str, bytes, int, int]]]:
-        return connection.execute(_PARTS, given).all()
-
+    after = -1
     while True:
-        rows = store.read(page)
+        given = {"of_source": source_name, "after": after}
+        rows = store.read(lambda connection, given=given: connection.execute(_PARTS, given).all())  # type: ignore[misc]
         for row in rows:
             yield row[0], row[1], row[2], row[3], row[4]
         if len(rows) < _AT_ONCE:
             return
-        given |= {"entity": rows[-1][0], "name": rows[-1][1]}
+        after = rows[-1][3]
 
 
 def held_cells(

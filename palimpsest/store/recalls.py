@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from palimpsest.core.ids import BeliefId, Ids
 from palimpsest.core.moment import Moment
 from palimpsest.core.strength import recalled
-from palimpsest.store.schema import recall_log, run, strength
+from palimpsest.store import dumps_made
+from palimpsest.store.schema import choice, recall_log, run, strength
 from palimpsest.store.search import strengths
 
 _MOST_RUNS = 20  # in one pass: for each the database looks whether anything names it
@@ -51,7 +52,7 @@ def prune_log(connection: sa.Connection, before: Moment) -> int:
 
 
 def prune_runs(connection: sa.Connection, before: Moment) -> int:
-    """Forget some of the ended runs of earlier than a moment that wrote nothing.
+    """Forget some of the ended runs of earlier than a moment that wrote nothing, and made no dump.
 
     The first and the newest reading of each source stay: they tell what is a change, and how old what is held is.
     """
@@ -63,7 +64,14 @@ def prune_runs(connection: sa.Connection, before: Moment) -> int:
     ends = {(row[2], moment) for row in connection.execute(kept) for moment in row[:2]}
     rows = connection.execute(
         sa.select(run.c.id, run.c.source, run.c.started_at, run.c.read_at)
-        .where(run.c.started_at < before, run.c.state != "running", run.c.written == 0, run.c.founded == 0)
+        .where(
+            run.c.started_at < before,
+            run.c.state != "running",
+            run.c.written == 0,
+            run.c.founded == 0,
+            run.c.job != dumps_made.JOB,
+            run.c.id.not_in(sa.select(choice.c.run_id)),
+        )
         .order_by(run.c.started_at)
         .limit(_MOST_RUNS + 2 * len(ends))
     )

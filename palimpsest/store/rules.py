@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -10,9 +10,11 @@ import sqlalchemy as sa
 from palimpsest.core.coverage import Coverage
 from palimpsest.core.ids import EntityId
 from palimpsest.core.link import is_ours
-from palimpsest.store import rules_index
+from palimpsest.store import rules_index, rules_said
 from palimpsest.store.engine import Store
-from palimpsest.store.schema import cell, edge, episode, evidence, part, publication, run, version
+from palimpsest.store.rules_said import hex_of as _hex
+from palimpsest.store.rules_said import named as _name
+from palimpsest.store.schema import cell, choice, edge, episode, evidence, part, publication, run, version
 
 MOST_NAMED = 5
 
@@ -51,16 +53,6 @@ Counted = tuple[int, list[str]]
 
 def _total(connection: sa.Connection, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
     return int(connection.scalar(sa.select(sa.func.count()).select_from(table).where(*where)) or 0)
-
-
-def _hex(value: bytes) -> str:
-    return bytes(value).hex()
-
-
-def _name(what: str, rows: Iterable[sa.Row[tuple[object, ...]]]) -> list[str]:
-    return [
-        f"{what} " + " ".join(_hex(value) if isinstance(value, bytes) else str(value) for value in row) for row in rows
-    ]
 
 
 def _r1(connection: sa.Connection, store: Store) -> Counted:
@@ -130,7 +122,8 @@ def _r3(connection: sa.Connection, store: Store) -> Counted:
             owner, row.source, row.aspect, row.key
         ):
             broken.append(f"cell {_hex(row.id)} is not what {row.aspect} {row.key!r} hashes to")
-    return _total(connection, version), broken
+    broken += rules_said.unchosen(connection)
+    return _total(connection, version) + _total(connection, choice), broken
 
 
 def _r4(connection: sa.Connection, store: Store) -> Counted:
@@ -153,7 +146,18 @@ def _r4(connection: sa.Connection, store: Store) -> Counted:
     pending_evidence = connection.execute(
         sa.select(episode.c.cell_id, episode.c.number).join(evidence, witnessed).where(episode.c.verdict.is_(None))
     )
-    broken = _name("verdict without a version: episode", without)
+    misread = connection.execute(
+        sa.select(evidence.c.belief_id, evidence.c.number, evidence.c.role, episode.c.verdict)
+        .join(episode, witnessed)
+        .where(
+            sa.or_(
+                sa.and_(evidence.c.role == "bears_out", episode.c.verdict != "reinforce"),
+                sa.and_(evidence.c.role == "ended", episode.c.verdict != "retract"),
+            )
+        )
+    )
+    broken = _name("evidence (belief, number, role) against the verdict", misread)
+    broken += _name("verdict without a version: episode", without)
     broken += _name("verdict without evidence: episode", unwitnessed)
     broken += _name("version on a pending episode", pending) + _name("evidence on a pending episode", pending_evidence)
     return _total(connection, episode), broken
@@ -250,7 +254,10 @@ def _r8(connection: sa.Connection, store: Store) -> Counted:
     broken = []
     for row in rows:
         named = f"version {_hex(row.belief_id)} {row.number}"
-        if row.kind != "removed" or row.ground is None:
+        if row.ground == "decision":
+            if row.kind != "said":
+                broken.append(f"{named} ended by a decision that nobody said")
+        elif row.kind != "removed" or row.ground is None:
             broken.append(f"{named} ended without a ground")
         elif row.ground == "unlisted" and not covered(row.run_id, row.ordinal):
             broken.append(f"{named} ended by a run that did not cover its raw aspect")
@@ -304,7 +311,7 @@ def _r11(connection: sa.Connection, store: Store) -> Counted:
 
 
 def _r12(connection: sa.Connection, store: Store) -> Counted:
-    """What is current is open, and what is projected of it (lineage, passages) rests on a current version."""
+    """What is current is open, and what is projected of it (lineage, passages, labels) rests on a current version."""
     ended = connection.execute(
         sa.select(version.c.belief_id, version.c.number).where(
             version.c.state == "current",
@@ -318,13 +325,15 @@ def _r12(connection: sa.Connection, store: Store) -> Counted:
         .where(version.c.belief_id.is_(None))
     )
     passages, not_current = rules_index.not_current(connection)
-    checked = _total(connection, version, version.c.state == "current") + _total(connection, edge) + passages
+    labelled, not_labelled_so = rules_index.not_labelled_so(connection)
+    checked = _total(connection, version, version.c.state == "current") + _total(connection, edge) + passages + labelled
     broken = _name("current although ended: version", ended) + _name("lineage that is not current: edge", stale)
-    return checked, broken + not_current
+    broken += rules_said.beside(connection)
+    return checked, broken + not_current + not_labelled_so
 
 
 def _r13(connection: sa.Connection, store: Store) -> Counted:
-    """The numbers that are kept beside the rows equal the rows, and what is searched is what is held."""
+    """The numbers that are kept beside the rows equal the rows, and what is searched and listed is what is held."""
     last = (
         sa.select(episode.c.cell_id, sa.func.max(episode.c.number).label("number"))
         .group_by(episode.c.cell_id)

@@ -1,4 +1,7 @@
-"""Counting what is searched against what is held: passages of entities that are not stale. Reads only."""
+"""Counting what is searched and listed against what is held: passages, counts, labels of entities that are not stale.
+
+Reads only.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 
 from palimpsest.core.ids import EntityId
-from palimpsest.core.passage import About
-from palimpsest.store.passages import held_passages, wanted_passages
+from palimpsest.core.labels import labels_of
+from palimpsest.core.passage import About, passages_of
+from palimpsest.store import labels
+from palimpsest.store.passages import held_passages, stated_of
 from palimpsest.store.schema import entity, passage, passage_of, version
 
 MOST_CHECKED = 2_000  # entities whose passages are made again; of more, as many spread over all
@@ -34,20 +39,48 @@ def not_current(connection: sa.Connection) -> tuple[int, list[str]]:
     return int(connection.scalar(total) or 0), broken
 
 
-def not_as_held(connection: sa.Connection) -> tuple[int, list[str]]:
-    """Entities that are not stale, some of many, and those whose passages are not what their beliefs give (R13)."""
+def not_labelled_so(connection: sa.Connection) -> tuple[int, list[str]]:
+    """Labels of entities that are not stale, some of many, and those that no current belief gives (R12)."""
     checked, broken = 0, []
     for about in _fresh(connection):
-        wanted, held = wanted_passages(connection, about), held_passages(connection, list(about))
+        stated, listed = stated_of(connection, list(about), labels.NEEDED), labels.held(connection, list(about))
+        for one, of in listed.items():
+            surplus = of.labels - labels_of(stated[one])
+            broken += [
+                f"entity {about[one].urn}: {aspect} {member} is not current" for aspect, member in sorted(surplus)
+            ]
+            checked += len(of.labels)
+    return checked, broken
+
+
+def not_as_held(connection: sa.Connection) -> tuple[int, list[str]]:
+    """Entities that are not stale, some of many, and those that are not searched or listed as what is held (R13)."""
+    checked, broken = 0, []
+    for about in _fresh(connection):
+        stated, held = stated_of(connection, list(about)), held_passages(connection, list(about))
+        wanted = labels.listed_as(connection, stated, labels.held_of(connection, list(about)))
+        listed = labels.held(connection, list(about))
         for one, of in about.items():
             should = {
                 (given.source, given.aspect, given.current, given.text): tuple(sorted(given.states))
-                for given in wanted.get(one, ())
+                for given in passages_of(of, stated[one])
             }
             if should != {key: states for key, (_, states) in held.get(one, {}).items()}:
                 broken.append(f"entity {of.urn}: its passages are not what its beliefs give")
+            if listed.get(one) != wanted[one]:
+                broken.append(f"entity {of.urn}: it is listed by {_differing(listed.get(one), wanted[one])}")
         checked += len(about)
     return checked, broken
+
+
+def _differing(held: labels.Listed | None, wanted: labels.Listed) -> str:
+    """Where what is held for listing an entity is not what is wanted, in words."""
+    if held is None:
+        return "nothing"
+    pairs = zip(wanted.counts._fields, held.counts, wanted.counts, strict=True)
+    wrong = [f"{name} {there}, counted {counted}" for name, there, counted in pairs if there != counted]
+    amiss = sorted(held.labels ^ wanted.labels)
+    return "; ".join([*wrong, *(f"{aspect} {member}, not as it is current" for aspect, member in amiss)])
 
 
 def _fresh(connection: sa.Connection) -> Iterator[dict[EntityId, About]]:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from palimpsest.core.errors import LeaseHeldError, PalimpsestError, UsageError
 from palimpsest.core.ids import RunId
 from palimpsest.core.moment import Moment, spoken
+from palimpsest.core.observer import NOTES
 from palimpsest.store.engine import Store
 from palimpsest.store.schema import episode, run, source
 
@@ -126,6 +127,14 @@ def end_lost(store: Store, *, job: str, now: Moment) -> None:
         store.write(lambda connection: _end(connection, lost, now))
 
 
+def at_work(connection: sa.Connection, now: Moment, *, but: Sequence[str]) -> str | None:
+    """A job that is at work, other than these; None where none is. Those whose process is no more are not."""
+    rows = connection.execute(
+        sa.select(run.c.job, run.c.holder, run.c.beat_at).where(run.c.state == "running", run.c.job.not_in(but))
+    )
+    return next((row.job for row in rows if not _is_lost(row.holder, row.beat_at, now)), None)
+
+
 def _is_lost(holder: str, beat_at: Moment, now: Moment) -> bool:
     return is_dead(holder) or now - beat_at >= STALE_AFTER_MS
 
@@ -171,6 +180,10 @@ def known_origin(connection: sa.Connection, name: str) -> tuple[str, str] | None
 
 def check_origin(store: Store, *, name: str, kind: str, origin: str) -> bool:
     """Whether the source is known already. Raises UsageError when it is known with another origin."""
+    if name == NOTES and kind != NOTES:
+        raise UsageError(
+            f"the source {name!r} is what people and agents say", "give this one its own name: --source NAME"
+        )
     found = store.read(lambda connection: known_origin(connection, name))
     if found is not None and found != (kind, origin):
         was = found[1] if found[0] == found[1] else f"{found[0]} {found[1]}"

@@ -90,7 +90,16 @@ entity = sa.Table(
     sa.Column("holder", Text, nullable=True),
     sa.Column("held_until", Milliseconds, nullable=True),
     sa.Column("indexed_at", Milliseconds, nullable=True),  # NULL: its passages are not what its beliefs give
+    # What a listing sorts and counts by, as the index pass last counted it: when it was last revised and how often,
+    # since when something is held of it, how many beliefs are current, whether no source holds that it exists.
+    sa.Column("changed_at", Milliseconds, nullable=True),
+    sa.Column("revisions", sa.Integer, nullable=True),
+    sa.Column("first_at", Milliseconds, nullable=True),
+    sa.Column("beliefs", sa.Integer, nullable=True),
+    sa.Column("gone", sa.Boolean, nullable=True),
     sa.Index("ix_entity_name", "name"),
+    sa.Index("ix_entity_changed_at", "changed_at", "id"),
+    sa.Index("ix_entity_revisions", "revisions", "id"),
     sa.Index(
         "ix_entity_stale",
         "id",
@@ -129,6 +138,12 @@ cell = sa.Table(
     sa.Column("belief_id", Id, nullable=False),
     sa.Column("digest", Bytes, nullable=False),
     sa.Column("last", sa.Integer, nullable=False),
+    sa.Index(
+        "ix_cell_observer",
+        "observer",
+        sqlite_where=sa.text("observer <> ''"),
+        postgresql_where=sa.text("observer <> ''"),
+    ),
     sqlite_with_rowid=False,
 )
 
@@ -150,6 +165,7 @@ episode = sa.Table(
     sa.Column("actor", Text, nullable=True),
     sa.Column("catalog_run", Text, nullable=True),
     sa.Column("verdict", Text, nullable=True),
+    sa.Column("forgotten_at", Milliseconds, nullable=True),  # its value was forgotten then, and is JSON null
     sa.UniqueConstraint("cell_id", "run_id", "observed_at", name="uq_episode_reading"),  # R9
     _one_of("kind", "first", "changed", "removed", "returned", "said"),
     _one_of("verdict", "open", "reinforce", "supersede", "retract", "contest"),
@@ -217,10 +233,92 @@ evidence = sa.Table(
     sa.Column("cell_id", Id, primary_key=True),
     sa.Column("episode", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("role", Text, nullable=False),
+    sa.Column("judge", Text, nullable=True),
+    sa.Column("recorded_at", Milliseconds, nullable=True),
     sa.ForeignKeyConstraint(["belief_id", "number"], ["version.belief_id", "version.number"]),
     sa.ForeignKeyConstraint(["cell_id", "episode"], ["episode.cell_id", "episode.number"]),
     _one_of("role", "bears_out", "ended"),
     sa.Index("ix_evidence_episode", "cell_id", "episode"),
+    sqlite_with_rowid=False,
+)
+
+# Free text is said of an entity before anybody knows what it bears on. The choice of entity, aspect and key is made
+# once: the episode moves to the cell that was chosen, and here stands who chose. Never changed (R3).
+choice = sa.Table(
+    "choice",
+    metadata,
+    sa.Column("cell_id", Id, primary_key=True),
+    sa.Column("episode", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("run_id", Id, sa.ForeignKey("run.id"), nullable=False),
+    sa.Column("judge", Text, nullable=False),
+    sa.Column("sure", sa.Boolean, nullable=False),
+    sa.Column("chosen_at", Milliseconds, nullable=False),
+    sa.ForeignKeyConstraint(["cell_id", "episode"], ["episode.cell_id", "episode.number"]),
+    sqlite_with_rowid=False,
+)
+
+# An agent's scratchpad for one task; the row with an empty key is the task itself. Gone after `expires_at`.
+working = sa.Table(
+    "working",
+    metadata,
+    sa.Column("task", Text, primary_key=True),
+    sa.Column("key", Text, primary_key=True),
+    sa.Column("value", Text, nullable=False),
+    sa.Column("observer", Text, nullable=False),
+    sa.Column("put_at", Milliseconds, nullable=False),
+    sa.Column("expires_at", Milliseconds, nullable=False),
+    sa.Index("ix_working_expires_at", "expires_at"),
+    sqlite_with_rowid=False,
+)
+
+# Persons whose name is not to be held: the keyed hash of each name, and the pseudonym that stands for it.
+erased = sa.Table(
+    "erased",
+    metadata,
+    sa.Column("digest", Bytes, primary_key=True),
+    sa.Column("pseudonym", Text, nullable=False, unique=True),
+    sa.Column("erased_at", Milliseconds, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# What agents were handed: the entities that it was about, and the versions in it with their scores, as JSON lists.
+delivery = sa.Table(
+    "delivery",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("at", Milliseconds, nullable=False),
+    sa.Column("agent", Text, nullable=False),
+    sa.Column("session", Text, nullable=False),
+    sa.Column("surface", Text, nullable=False),
+    sa.Column("kind", Text, nullable=False),
+    sa.Column("entities", Text, nullable=False),
+    sa.Column("versions", Text, nullable=False),
+    sa.Column("scores", Text, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Index("ix_delivery_agent", "agent", "at"),
+    sqlite_with_rowid=False,
+)
+
+# How far a rule of notices is; with a recipient, the keyed digest of one who is behind it (store/notices.py).
+notice_cursor = sa.Table(
+    "notice_cursor",
+    metadata,
+    sa.Column("rule", Text, primary_key=True),
+    sa.Column("recipient", Id, primary_key=True),
+    sa.Column("since", Milliseconds, nullable=False),
+    sa.Column("position", Milliseconds, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Which episodes a rule told to a recipient, as long as they may be looked over again; `at`: when their run began.
+notice_sent = sa.Table(
+    "notice_sent",
+    metadata,
+    sa.Column("rule", Text, primary_key=True),
+    sa.Column("recipient", Id, primary_key=True),
+    sa.Column("cell_id", Id, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", Milliseconds, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -306,6 +404,17 @@ passage_of = sa.Table(
     ),
     sa.Column("belief_id", Id, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+
+# The owners, tags, terms and domains that entities have by current beliefs, for narrowing a listing.
+label = sa.Table(
+    "label",
+    metadata,
+    sa.Column("aspect", Text, primary_key=True),
+    sa.Column("member", Text, primary_key=True),
+    sa.Column("entity_id", Id, sa.ForeignKey("entity.id"), primary_key=True),
+    sa.Index("ix_label_entity_id", "entity_id"),
     sqlite_with_rowid=False,
 )
 

@@ -171,7 +171,7 @@ def waiting(connection: sa.Connection, words: Sequence[str], entities: Sequence[
     """
     pending = (
         sa.select(episode.c.cell_id, episode.c.number)
-        .where(episode.c.verdict.is_(None))
+        .where(episode.c.verdict.is_(None), sa.or_(episode.c.ground.is_(None), episode.c.ground != "decision"))
         .order_by(episode.c.cell_id)
         .limit(_MOST_PENDING)
         .subquery("waiting")

@@ -10,6 +10,7 @@ import sqlite3
 import tempfile
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import compress
 from pathlib import Path
@@ -76,12 +77,15 @@ class _HeldDigests:
     A digest of a raw aspect is taken over its entity and name too, so that it stands for one raw aspect only.
     """
 
-    def __init__(self, rows: Iterable[tuple[bytes, int, int]] = ()) -> None:
+    def __init__(self, rows: Iterable[tuple[bytes, int, int, str]] = ()) -> None:
         self._digests, self._ordinals, self._cells = array("Q"), array("I"), array("I")
-        for digest, ordinal, cells in rows:
+        self._names: dict[str, int] = {}
+        self._parts = array("H")
+        for digest, ordinal, cells, part in rows:
             self._digests.append(int.from_bytes(digest, "big"))
             self._ordinals.append(ordinal)
             self._cells.append(cells)
+            self._parts.append(self._names.setdefault(part, len(self._names)))
         self._marks = bytearray(len(self._digests))
 
     def __len__(self) -> int:
@@ -115,6 +119,14 @@ class _HeldDigests:
     def marked_cells(self) -> int:
         """How many live cells are fed by what is marked."""
         return sum(compress(self._cells, self._marks))
+
+    def cells_by_part(self, *, marked: bool) -> dict[str, int]:
+        """How many live cells each raw aspect feeds: all of it, or what is marked."""
+        found = [0] * len(self._names)
+        feeding = zip(self._parts, self._cells, strict=True)
+        for part, cells in compress(feeding, self._marks) if marked else feeding:
+            found[part] += cells
+        return {name: found[number] for name, number in self._names.items()}
 
 
 class Spool:
@@ -156,7 +168,7 @@ class Spool:
         """The held raw aspects (entity, part, digest, ordinal, live cells) to compare with; how many."""
         self._db.executemany("INSERT INTO held VALUES (?, ?, ?, ?, ?)", rows)
         self._held = _HeldDigests(
-            self._db.execute("SELECT digest, ordinal, cells FROM held WHERE length(digest) = 8 ORDER BY digest")
+            self._db.execute("SELECT digest, ordinal, cells, part FROM held WHERE length(digest) = 8 ORDER BY digest")
         )
         return len(self._held)
 
@@ -169,12 +181,13 @@ class Spool:
         if (entity, part) in self._patched:
             self.flush()
             self._patched.discard((entity, part))
-            self._db.execute("DELETE FROM patch WHERE entity = ? AND part = ?", (entity, part))
+            for table in ("reading", "patch"):
+                self._db.execute(f"DELETE FROM {table} WHERE entity = ? AND part = ?", (entity, part))
         place = self._held.find(digest)
         if place is None or keep:
             self._has_changed = True
             self._adding.append((entity, part, digest, payload, catalog_run))
-        elif self._has_changed or part == STATUS:
+        elif self._has_changed:
             self._adding.append((entity, part, digest, None, None))
         else:
             self._held.mark(place)
@@ -274,6 +287,19 @@ class Spool:
             elif is_marked and not is_unchanged:
                 count -= cells
         return count
+
+    def shares_read(self) -> dict[str, float]:
+        """Raw aspect → which share of the live cells that it feeds this reading states whole."""
+        read = Counter(self._held.cells_by_part(marked=True))
+        rows = self._db.execute(
+            "SELECT h.part, h.digest, h.cells "
+            "FROM reading r JOIN held h USING (entity, part) WHERE r.digest IS NOT NULL"
+        )
+        for part, digest, cells in rows:
+            if not self._held.is_marked(digest):
+                read[part] += cells
+        held = self._held.cells_by_part(marked=False)
+        return {part: min(1.0, read[part] / cells) for part, cells in held.items() if cells}
 
     def unstated(self) -> Iterator[tuple[str, str]]:
         """(URN, raw aspect) of what is held with live cells of a seen entity, and what this reading does not state."""

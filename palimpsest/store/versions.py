@@ -32,7 +32,7 @@ OPENED = (
     "ended_reason",
 )
 CLOSED = ("new_state", "new_valid_to", "new_closed_at", "new_successor", "new_reason", "of_belief", "of_number")
-EVIDENCE = ("belief_id", "number", "cell_id", "episode", "role")
+EVIDENCE = ("belief_id", "number", "cell_id", "episode", "role", "judge", "recorded_at")
 DECIDED = ("new_verdict", "of_cell", "of_number")
 EDGE = ("upstream_id", "column", "belief_id", "downstream_column")
 

@@ -49,6 +49,15 @@ def test_no_file_names_a_registry_or_a_place_on_one_machine() -> None:
     assert found == []
 
 
+def test_the_table_of_working_memory_is_named_by_its_own_module_and_the_dump_alone() -> None:
+    """So that no statement anywhere else can make a belief, an episode or a passage of it."""
+    named = re.compile(
+        r"^from palimpsest\.store\.schema import [^(\n]*\bworking\b|^    working,$|schema\.working", re.MULTILINE
+    )
+    found = [path.name for path in (ROOT / "palimpsest").rglob("*.py") if named.search(path.read_text("utf-8"))]
+    assert sorted(found) == ["dumping.py", "working.py"]
+
+
 def test_requirements_hold_names_versions_and_hashes_only() -> None:
     for path in sorted((ROOT / "requirements").glob("*.txt")):
         lines = [line for line in path.read_text("utf-8").splitlines() if not line.lstrip().startswith("#")]

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest.core.aspects.aspect import Impact
+from palimpsest.core.episode import Kind
 from palimpsest.core.moment import Moment
-from palimpsest.core.strength import GAIN, HALF_LIFE_MS, Strength, favour, recalled, strength_at
+from palimpsest.core.observer import Rank
+from palimpsest.core.strength import (
+    GAIN,
+    HALF_LIFE_MS,
+    WEAK,
+    Strength,
+    base_of,
+    episode_strength,
+    favour,
+    recalled,
+    strength_at,
+)
 
 moments = st.integers(min_value=0, max_value=2_000_000_000_000).map(Moment)
 held = st.none() | st.builds(Strength, base=st.floats(min_value=0, max_value=1), at=moments)
@@ -42,3 +56,48 @@ def test_recalls_far_apart_strengthen_more_than_a_burst() -> None:
         apart = recalled(apart, Moment(number * day))
         burst = recalled(burst, Moment(number))
     assert strength_at(apart, Moment(5 * day)) > strength_at(burst, Moment(5 * day))
+
+
+def days(count: float) -> Moment:
+    return Moment(round(count * 86_400_000))
+
+
+@pytest.mark.parametrize(
+    ("kind", "impact", "rank", "weak_after"),
+    [
+        (Kind.CHANGED, Impact.QUIET, Rank.NONE, 180),
+        (Kind.CHANGED, Impact.MINOR, Rank.NONE, 360),
+        (Kind.SAID, Impact.MINOR, Rank.DOCUMENT, 360),
+        (Kind.SAID, Impact.MINOR, Rank.PERSON, 540),
+        (Kind.CHANGED, Impact.NOTABLE, Rank.NONE, 540),
+    ],
+)
+def test_an_episode_is_weak_after_one_half_life_for_each_doubling_of_its_base(
+    kind: Kind, impact: Impact, rank: Rank, weak_after: int
+) -> None:
+    base = base_of(kind, impact, rank)
+    assert episode_strength(base, Moment(0), None, days(weak_after - 1)) > WEAK
+    assert episode_strength(base, Moment(0), None, days(weak_after + 1)) < WEAK
+
+
+def test_what_an_agent_said_lasts_longer_than_a_catalogs_words_and_less_long_than_a_persons() -> None:
+    ranks = [Rank.NONE, Rank.AGENT, Rank.PERSON]
+    assert [base_of(Kind.SAID, Impact.MINOR, rank) for rank in ranks] == pytest.approx([0.4, 0.6, 0.8])
+
+
+def test_one_recall_of_its_belief_keeps_an_old_episode_for_48_days() -> None:
+    at = days(3_600)
+    belief = recalled(None, at)
+    base = base_of(Kind.CHANGED, Impact.MINOR, Rank.NONE)
+    assert episode_strength(base, Moment(0), belief, Moment(at + days(47))) > WEAK
+    assert episode_strength(base, Moment(0), belief, Moment(at + days(48))) < WEAK
+
+
+@given(st.sampled_from(Kind), st.sampled_from(Impact), st.sampled_from(Rank), held, moments, moments)
+def test_an_episodes_strength_is_of_nothing_to_one_and_a_recall_never_weakens_it(
+    kind: Kind, impact: Impact, rank: Rank, belief: Strength | None, observed: Moment, now: Moment
+) -> None:
+    base = base_of(kind, impact, rank)
+    before = episode_strength(base, observed, belief, now)
+    assert 0 <= before <= 1
+    assert episode_strength(base, observed, recalled(belief, now), now) >= before - 1e-12

@@ -63,13 +63,75 @@ CREATE TABLE entity (
     holder TEXT COLLATE "C",
     held_until BIGINT,
     indexed_at BIGINT,
+    changed_at BIGINT,
+    revisions INTEGER,
+    first_at BIGINT,
+    beliefs INTEGER,
+    gone BOOLEAN,
     CONSTRAINT pk_entity PRIMARY KEY (id),
     CONSTRAINT uq_entity_urn UNIQUE (urn)
 );
 
+CREATE INDEX ix_entity_changed_at ON entity (changed_at, id);
+
 CREATE INDEX ix_entity_name ON entity (name);
 
+CREATE INDEX ix_entity_revisions ON entity (revisions, id);
+
 CREATE INDEX ix_entity_stale ON entity (id) WHERE indexed_at IS NULL;
+
+CREATE TABLE working (
+    task TEXT COLLATE "C" NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    value TEXT COLLATE "C" NOT NULL,
+    observer TEXT COLLATE "C" NOT NULL,
+    put_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    CONSTRAINT pk_working PRIMARY KEY (task, key)
+);
+
+CREATE INDEX ix_working_expires_at ON working (expires_at);
+
+CREATE TABLE erased (
+    digest BYTEA NOT NULL,
+    pseudonym TEXT COLLATE "C" NOT NULL,
+    erased_at BIGINT NOT NULL,
+    CONSTRAINT pk_erased PRIMARY KEY (digest),
+    CONSTRAINT uq_erased_pseudonym UNIQUE (pseudonym)
+);
+
+CREATE TABLE delivery (
+    id UUID NOT NULL,
+    at BIGINT NOT NULL,
+    agent TEXT COLLATE "C" NOT NULL,
+    session TEXT COLLATE "C" NOT NULL,
+    surface TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    entities TEXT COLLATE "C" NOT NULL,
+    versions TEXT COLLATE "C" NOT NULL,
+    scores TEXT COLLATE "C" NOT NULL,
+    tokens INTEGER NOT NULL,
+    CONSTRAINT pk_delivery PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_delivery_agent ON delivery (agent, at);
+
+CREATE TABLE notice_cursor (
+    rule TEXT COLLATE "C" NOT NULL,
+    recipient UUID NOT NULL,
+    since BIGINT NOT NULL,
+    position BIGINT NOT NULL,
+    CONSTRAINT pk_notice_cursor PRIMARY KEY (rule, recipient)
+);
+
+CREATE TABLE notice_sent (
+    rule TEXT COLLATE "C" NOT NULL,
+    recipient UUID NOT NULL,
+    cell_id UUID NOT NULL,
+    number INTEGER NOT NULL,
+    at BIGINT NOT NULL,
+    CONSTRAINT pk_notice_sent PRIMARY KEY (rule, recipient, cell_id, number)
+);
 
 CREATE TABLE edge (
     upstream_id UUID NOT NULL,
@@ -143,6 +205,8 @@ CREATE TABLE cell (
     CONSTRAINT fk_cell_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
 );
 
+CREATE INDEX ix_cell_observer ON cell (observer) WHERE observer <> '';
+
 CREATE TABLE publication (
     target TEXT COLLATE "C" NOT NULL,
     entity_id UUID NOT NULL,
@@ -172,6 +236,16 @@ CREATE INDEX IF NOT EXISTS ix_passage_terms ON passage USING gin (terms);
 
 CREATE INDEX ix_passage_entity_id ON passage (entity_id);
 
+CREATE TABLE label (
+    aspect TEXT COLLATE "C" NOT NULL,
+    member TEXT COLLATE "C" NOT NULL,
+    entity_id UUID NOT NULL,
+    CONSTRAINT pk_label PRIMARY KEY (aspect, member, entity_id),
+    CONSTRAINT fk_label_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
+);
+
+CREATE INDEX ix_label_entity_id ON label (entity_id);
+
 CREATE TABLE vector_sign (
     embedder_id INTEGER NOT NULL,
     batch BIGINT NOT NULL,
@@ -197,6 +271,7 @@ CREATE TABLE episode (
     actor TEXT COLLATE "C",
     catalog_run TEXT COLLATE "C",
     verdict TEXT COLLATE "C",
+    forgotten_at BIGINT,
     CONSTRAINT pk_episode PRIMARY KEY (cell_id, number),
     CONSTRAINT uq_episode_reading UNIQUE (cell_id, run_id, observed_at),
     CONSTRAINT ck_episode_kind_known CHECK (kind IN ('first', 'changed', 'removed', 'returned', 'said')),
@@ -256,12 +331,26 @@ CREATE TABLE version (
 
 CREATE UNIQUE INDEX uq_version_current ON version (belief_id) WHERE state = 'current';
 
+CREATE TABLE choice (
+    cell_id UUID NOT NULL,
+    episode INTEGER NOT NULL,
+    run_id UUID NOT NULL,
+    judge TEXT COLLATE "C" NOT NULL,
+    sure BOOLEAN NOT NULL,
+    chosen_at BIGINT NOT NULL,
+    CONSTRAINT pk_choice PRIMARY KEY (cell_id, episode),
+    CONSTRAINT fk_choice_cell_id_episode FOREIGN KEY(cell_id, episode) REFERENCES episode (cell_id, number),
+    CONSTRAINT fk_choice_run_id_run FOREIGN KEY(run_id) REFERENCES run (id)
+);
+
 CREATE TABLE evidence (
     belief_id UUID NOT NULL,
     number INTEGER NOT NULL,
     cell_id UUID NOT NULL,
     episode INTEGER NOT NULL,
     role TEXT COLLATE "C" NOT NULL,
+    judge TEXT COLLATE "C",
+    recorded_at BIGINT,
     CONSTRAINT pk_evidence PRIMARY KEY (belief_id, number, cell_id, episode),
     CONSTRAINT fk_evidence_belief_id_version FOREIGN KEY(belief_id, number) REFERENCES version (belief_id, number),
     CONSTRAINT fk_evidence_cell_id_episode FOREIGN KEY(cell_id, episode) REFERENCES episode (cell_id, number),

@@ -49,14 +49,81 @@ CREATE TABLE entity (
     holder TEXT,
     held_until BIGINT,
     indexed_at BIGINT,
+    changed_at BIGINT,
+    revisions INTEGER,
+    first_at BIGINT,
+    beliefs INTEGER,
+    gone BOOLEAN,
     CONSTRAINT pk_entity PRIMARY KEY (id),
     CONSTRAINT uq_entity_urn UNIQUE (urn)
 )
  WITHOUT ROWID;
 
+CREATE INDEX ix_entity_changed_at ON entity (changed_at, id);
+
 CREATE INDEX ix_entity_name ON entity (name);
 
+CREATE INDEX ix_entity_revisions ON entity (revisions, id);
+
 CREATE INDEX ix_entity_stale ON entity (id) WHERE indexed_at IS NULL;
+
+CREATE TABLE working (
+    task TEXT NOT NULL,
+    "key" TEXT NOT NULL,
+    value TEXT NOT NULL,
+    observer TEXT NOT NULL,
+    put_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    CONSTRAINT pk_working PRIMARY KEY (task, "key")
+)
+ WITHOUT ROWID;
+
+CREATE INDEX ix_working_expires_at ON working (expires_at);
+
+CREATE TABLE erased (
+    digest BLOB NOT NULL,
+    pseudonym TEXT NOT NULL,
+    erased_at BIGINT NOT NULL,
+    CONSTRAINT pk_erased PRIMARY KEY (digest),
+    CONSTRAINT uq_erased_pseudonym UNIQUE (pseudonym)
+)
+ WITHOUT ROWID;
+
+CREATE TABLE delivery (
+    id BLOB NOT NULL,
+    at BIGINT NOT NULL,
+    agent TEXT NOT NULL,
+    session TEXT NOT NULL,
+    surface TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    entities TEXT NOT NULL,
+    versions TEXT NOT NULL,
+    scores TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    CONSTRAINT pk_delivery PRIMARY KEY (id)
+)
+ WITHOUT ROWID;
+
+CREATE INDEX ix_delivery_agent ON delivery (agent, at);
+
+CREATE TABLE notice_cursor (
+    rule TEXT NOT NULL,
+    recipient BLOB NOT NULL,
+    since BIGINT NOT NULL,
+    position BIGINT NOT NULL,
+    CONSTRAINT pk_notice_cursor PRIMARY KEY (rule, recipient)
+)
+ WITHOUT ROWID;
+
+CREATE TABLE notice_sent (
+    rule TEXT NOT NULL,
+    recipient BLOB NOT NULL,
+    cell_id BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    at BIGINT NOT NULL,
+    CONSTRAINT pk_notice_sent PRIMARY KEY (rule, recipient, cell_id, number)
+)
+ WITHOUT ROWID;
 
 CREATE TABLE edge (
     upstream_id BLOB NOT NULL,
@@ -135,6 +202,8 @@ CREATE TABLE cell (
 )
  WITHOUT ROWID;
 
+CREATE INDEX ix_cell_observer ON cell (observer) WHERE observer <> '';
+
 CREATE TABLE publication (
     target TEXT NOT NULL,
     entity_id BLOB NOT NULL,
@@ -169,6 +238,17 @@ CREATE TRIGGER IF NOT EXISTS passage_text_adds AFTER INSERT ON passage BEGIN INS
 
 CREATE TRIGGER IF NOT EXISTS passage_text_drops AFTER DELETE ON passage BEGIN INSERT INTO passage_text (passage_text, rowid, terms) VALUES ('delete', old.id, old.terms); END;
 
+CREATE TABLE label (
+    aspect TEXT NOT NULL,
+    member TEXT NOT NULL,
+    entity_id BLOB NOT NULL,
+    CONSTRAINT pk_label PRIMARY KEY (aspect, member, entity_id),
+    CONSTRAINT fk_label_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
+)
+ WITHOUT ROWID;
+
+CREATE INDEX ix_label_entity_id ON label (entity_id);
+
 CREATE TABLE vector_sign (
     embedder_id INTEGER NOT NULL,
     batch BIGINT NOT NULL,
@@ -194,6 +274,7 @@ CREATE TABLE episode (
     actor TEXT,
     catalog_run TEXT,
     verdict TEXT,
+    forgotten_at BIGINT,
     CONSTRAINT pk_episode PRIMARY KEY (cell_id, number),
     CONSTRAINT uq_episode_reading UNIQUE (cell_id, run_id, observed_at),
     CONSTRAINT ck_episode_kind_known CHECK (kind IN ('first', 'changed', 'removed', 'returned', 'said')),
@@ -257,12 +338,27 @@ CREATE TABLE version (
 
 CREATE UNIQUE INDEX uq_version_current ON version (belief_id) WHERE state = 'current';
 
+CREATE TABLE choice (
+    cell_id BLOB NOT NULL,
+    episode INTEGER NOT NULL,
+    run_id BLOB NOT NULL,
+    judge TEXT NOT NULL,
+    sure BOOLEAN NOT NULL,
+    chosen_at BIGINT NOT NULL,
+    CONSTRAINT pk_choice PRIMARY KEY (cell_id, episode),
+    CONSTRAINT fk_choice_cell_id_episode FOREIGN KEY(cell_id, episode) REFERENCES episode (cell_id, number),
+    CONSTRAINT fk_choice_run_id_run FOREIGN KEY(run_id) REFERENCES run (id)
+)
+ WITHOUT ROWID;
+
 CREATE TABLE evidence (
     belief_id BLOB NOT NULL,
     number INTEGER NOT NULL,
     cell_id BLOB NOT NULL,
     episode INTEGER NOT NULL,
     role TEXT NOT NULL,
+    judge TEXT,
+    recorded_at BIGINT,
     CONSTRAINT pk_evidence PRIMARY KEY (belief_id, number, cell_id, episode),
     CONSTRAINT fk_evidence_belief_id_version FOREIGN KEY(belief_id, number) REFERENCES version (belief_id, number),
     CONSTRAINT fk_evidence_cell_id_episode FOREIGN KEY(cell_id, episode) REFERENCES episode (cell_id, number),

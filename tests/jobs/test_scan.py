@@ -356,6 +356,45 @@ def test_the_same_file_again_writes_nothing_but_its_run(memory: Memory) -> None:
     assert runs_of(memory) == ["done", "done"]
 
 
+HERE, GONE = mcp(ORDERS, "status", status()), mcp(ORDERS, "status", status(removed=True))
+JONAS, ANA = mcp(ORDERS, "ownership", owners("jonas")), mcp(ORDERS, "ownership", owners("ana"))
+REMOVES = mcp(ORDERS, "status", [{"op": "add", "path": "/removed", "value": True}], "PATCH")
+ADDS_ANA = mcp(
+    ORDERS,
+    "ownership",
+    [
+        {
+            "op": "add",
+            "path": "/owners/urn:li:corpuser:ana/TECHNICAL_OWNER",
+            "value": {"owner": "urn:li:corpuser:ana", "type": "TECHNICAL_OWNER"},
+        }
+    ],
+    "PATCH",
+)
+
+
+@pytest.mark.parametrize(
+    ("records", "written"),
+    [
+        ([HERE, JONAS], 0),
+        ([GONE, ANA, HERE, JONAS], 0),
+        ([HERE, JONAS, GONE, ANA, HERE, JONAS], 0),
+        ([REMOVES, ADDS_ANA, HERE, JONAS], 0),
+        ([HERE, JONAS, REMOVES, ADDS_ANA, HERE, JONAS], 0),
+        ([GONE, REMOVES, ANA, ADDS_ANA, HERE, JONAS], 0),
+        ([HERE, JONAS, GONE, ANA], 2),
+        ([GONE, HERE, ANA], 1),
+        ([GONE, ANA, HERE], 1),
+    ],
+)
+def test_of_what_a_reading_states_twice_the_last_counts_and_each_cell_once(
+    memory: Memory, records: list[Record], written: int
+) -> None:
+    memory.remember([HERE, JONAS], at=MONDAY, complete=True)
+    report = memory.scan(records, at=TUESDAY, complete=True)
+    assert (report.written, report.unchanged, report.observations) == (written, 2 - written, 2)
+
+
 def test_an_older_time_is_refused_and_the_same_one_is_not(memory: Memory) -> None:
     memory.scan(table(ORDERS), at=TUESDAY)
     before = contents(memory)

@@ -19,6 +19,7 @@ from palimpsest.core.errors import CatalogError
 from palimpsest.core.moment import Moment, parse
 from palimpsest.jobs.backfill import BackfillReport, BackfillRequest, backfill
 from palimpsest.jobs.consolidate import consolidate
+from palimpsest.jobs.erase import erase
 from palimpsest.jobs.scan import ScanReport, ScanRequest, scan
 from palimpsest.jobs.verify import verify
 from palimpsest.queries.changes import ChangesRequest, changes
@@ -316,3 +317,19 @@ def test_the_command_fills_in_and_says_what_datahub_no_longer_keeps(catalog: Cat
     refused = palimpsest("backfill", "datahub-mcp", store=store, folder=catalog.folder, **gms)
     assert refused.code == 2
     assert "tells nothing of earlier versions" in refused.err
+
+
+def test_what_a_catalog_kept_of_a_person_who_was_erased_comes_in_under_the_pseudonym(catalog: Catalog) -> None:
+    for day, names in enumerate([("alice",), ("alice", "bob"), ("bob",)]):
+        catalog.at(day)
+        catalog.put(ORDERS, "ownership", owners(*names, at=f"2026-01-0{day + 1}T08:00:00Z", by="alice"))
+    store = catalog.store("erased")
+    catalog.scan(store)
+    asked = {"clock": catalog.later(), "progress": NoProgress(), "holder": "test", "salt": lambda: "7f3a"}
+    erase(store, "urn:li:corpuser:alice", **asked)
+    assert catalog.backfill(store).written > 0
+    said = [(row[3] or "") for row in told(store) if row[1] == "ownership"]
+    assert [text.count("corpuser:erased-7f3a") for text in said] == [1, 1, 0]
+    dumped = sa.text("SELECT count(*) FROM episode WHERE value LIKE '%alice%' OR actor LIKE '%alice%'")
+    assert store.read(lambda connection: connection.execute(dumped).scalar_one()) == 0
+    assert (catalog.backfill(store).written, catalog.scan(store).written) == (0, 0)

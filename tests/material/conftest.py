@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 import sqlalchemy as sa
 
 from palimpsest.adapters.datahub.file import FileReader
+from palimpsest.core.episode import credible
 from palimpsest.core.moment import Moment, parse
 from palimpsest.core.noise import Scope
 from palimpsest.jobs.consolidate import ConsolidateReport, consolidate
@@ -25,7 +27,7 @@ from palimpsest.jobs.scan import ScanReport, ScanRequest, scan
 from palimpsest.jobs.verify import verify
 from palimpsest.store import migrate
 from palimpsest.store.engine import open_store
-from palimpsest.store.schema import cell, entity, episode, metadata, version
+from palimpsest.store.schema import cell, entity, episode, evidence, metadata, version
 from palimpsest.testing import FixedClock, NoProgress
 from tests import servers
 
@@ -238,9 +240,38 @@ class Memory:
                 for row in connection.execute(statement)
             ]
 
+    def worded(self) -> list[SeenVersion]:
+        """The versions, each once for every wording that it had: from when it was worded so until the next one."""
+        statement = (
+            sa.select(
+                entity.c.urn, cell.c.aspect, cell.c.key, evidence.c.number, episode.c.value, episode.c.observed_at,
+                episode.c.after_at, episode.c.stamped_at,
+            )
+            .select_from(evidence)
+            .join(cell, cell.c.id == evidence.c.cell_id)
+            .join(entity, entity.c.id == cell.c.entity_id)
+            .join(episode, sa.and_(episode.c.cell_id == evidence.c.cell_id, episode.c.number == evidence.c.episode))
+            .where(evidence.c.role == "bears_out")
+            .order_by(episode.c.observed_at, episode.c.number)
+        )  # fmt: skip
+        wordings: dict[tuple[str, str, str, int], list[tuple[int, Value]]] = defaultdict(list)
+        with self.store.engine.connect() as connection:
+            for *named, value, observed, after, stamped in connection.execute(statement):
+                at = credible(stamped, after, observed) or observed
+                wordings[tuple(named)].append((at, _parsed(value)))
+        found = []
+        for one in self.versions():
+            spans = [(one.valid_from, one.value), *wordings[one.urn, one.aspect, one.key, one.number]]
+            ends = [*(start for start, _ in spans[1:]), one.valid_to]
+            found += [
+                replace(one, valid_from=max(one.valid_from, start), valid_to=end, value=value)
+                for (start, value), end in zip(spans, ends, strict=True)
+            ]
+        return found
+
     def current(self) -> dict[tuple[str, str, str], Value]:
-        """(URN, aspect, key) → what is held, whether or not the entity exists."""
-        return {(one.urn, one.aspect, one.key): one.value for one in self.versions() if one.state == "current"}
+        """(URN, aspect, key) → what is held in its newest words, whether or not the entity exists."""
+        return {(one.urn, one.aspect, one.key): one.value for one in self.worded() if one.state == "current"}
 
 
 def _parsed(text: str | None) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest.core.aspects import ASPECTS
+from palimpsest.core.aspects import ASPECTS, SAID
 
 pytestmark = [pytest.mark.needs_shared("reads genuine metadata files"), pytest.mark.xdist_group("mce")]
 
@@ -49,5 +49,5 @@ def test_every_aspect_but_deprecation_is_stated_somewhere(shared, new_memory):
         memory.scan(path, at=f"2026-10-01T00:{number:02}:00Z")
     memory.consolidate()
     held = {one.aspect for one in memory.episodes()}
-    assert held == set(ASPECTS) - {"deprecation"}
+    assert held == set(ASPECTS) - {"deprecation", "note", *SAID}  # which people and agents say
     assert memory.broken() == []

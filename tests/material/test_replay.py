@@ -173,14 +173,17 @@ def expected(replay) -> dict[Slot, list[Span]]:
 
 @pytest.fixture(scope="session")
 def held(replay) -> dict[Slot, list[Span]]:
-    """The same spans as the versions tell them, clipped by the existence of their dataset."""
+    """The same spans as the versions tell them, split where one was worded anew, clipped by their dataset's existence.
+
+    A text that only says the same in other words founds no version; when it was worded how is told all the same.
+    """
     existence: dict[str, list[tuple[int, int]]] = defaultdict(list)
     versions = replay.memory.versions()
     for one in versions:
         if one.aspect == "existence" and one.value["exists"]:
             existence[one.urn].append((one.valid_from, one.valid_to or END))
     spans: dict[Slot, list[Span]] = defaultdict(list)
-    for one in versions:
+    for one in replay.memory.worded():
         if one.aspect == "existence":
             continue
         value = _plain(one.aspect, one.value)

@@ -22,6 +22,7 @@ OF_RECORDING = {
     "store": {"created_at"},
     "run": {"holder", "beat_at", "started_at", "ended_at"},
     "version": {"recorded_at", "closed_at"},
+    "evidence": {"recorded_at"},
 }
 
 

@@ -69,11 +69,13 @@ def palimpsest(installed: Path, tmp_path: Path) -> list[str]:
     ]
 
 
-def test_the_wheel_holds_the_package_the_migrations_and_the_demo(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_the_migrations_the_demo_and_the_prompts(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "palimpsest/py.typed" in names
     assert {f"palimpsest/_migrations/{name}" for name in shipped("migrations")} <= names
     assert {f"palimpsest/_demo/{name}" for name in shipped("demo")} <= names
+    assert {f"palimpsest/_console/{name}" for name in shipped("console")} <= names
+    assert {f"palimpsest/_prompts/{name}" for name in shipped("prompts")} <= names
     assert {"palimpsest/_migrations/env.py", "palimpsest/_migrations/script.py.mako"} <= names
 
 

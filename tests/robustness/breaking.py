@@ -31,10 +31,11 @@ class Break:
 _SUPERSEDED = "(SELECT belief_id FROM version WHERE state = 'superseded' ORDER BY belief_id LIMIT 1)"
 _OWNER = "(SELECT belief_id FROM cell WHERE aspect = 'ownership' AND source = 'file' ORDER BY id LIMIT 1)"
 _ALONE = "(SELECT belief_id FROM cell WHERE aspect = 'tags')"
-_COPY = """INSERT INTO version SELECT belief_id, 2, 'contested', cell_id, episode, valid_from, valid_after, valid_to,
+_COPY = """INSERT INTO version SELECT belief_id, 2, 'current', cell_id, episode, valid_from, valid_after, valid_to,
 recorded_at, closed_at, run_id, judge, reason, reverts_to, successor, ended_reason FROM version"""
 _OWNER_CELL = "(SELECT id FROM cell WHERE aspect = 'ownership' AND source = 'file')"
 _OWNER_RUN = f"(SELECT run_id FROM episode WHERE cell_id = {_OWNER_CELL} AND number = 1)"
+_PLACED = "(SELECT id FROM cell WHERE aspect = 'quality' AND observer = 'person:mira')"
 _NEWEST = "(SELECT id FROM run WHERE source = 'file' ORDER BY started_at DESC LIMIT 1)"
 
 BREAKS: dict[str, Break] = {
@@ -47,12 +48,23 @@ BREAKS: dict[str, Break] = {
     "evidence comes from another source": Break(
         rule="R2",
         statements=(
-            f"""INSERT INTO evidence SELECT {_OWNER}, 1, e.cell_id, e.number, 'bears_out' FROM episode e
-                JOIN cell c ON c.id = e.cell_id WHERE c.source = 'other' LIMIT 1""",
+            f"""INSERT INTO evidence (belief_id, number, cell_id, episode, role)
+                SELECT {_OWNER}, 1, e.cell_id, e.number, 'bears_out' FROM episode e
+                JOIN cell c ON c.id = e.cell_id WHERE c.source = 'other' AND c.aspect = 'ownership'""",
+            """UPDATE episode SET verdict = 'reinforce' WHERE cell_id =
+               (SELECT id FROM cell WHERE source = 'other' AND aspect = 'ownership')""",
         ),
     ),
     "a cell was given another key": Break(
         rule="R3", statements=("UPDATE cell SET key = 'elsewhere' WHERE aspect = 'tags'",)
+    ),
+    "nobody chose where a note goes": Break(rule="R3", statements=(f"DELETE FROM choice WHERE cell_id = {_PLACED}",)),
+    "a choice about what a catalog says": Break(
+        rule="R3",
+        statements=(
+            f"""INSERT INTO choice SELECT cell_id, episode, run_id, 'rules', TRUE, 1 FROM version
+                WHERE belief_id = {_ALONE}""",
+        ),
     ),
     "a verdict was taken back": Break(
         rule="R4",
@@ -63,6 +75,14 @@ BREAKS: dict[str, Break] = {
         statements=(
             """UPDATE episode SET verdict = 'supersede' WHERE verdict = 'retract' AND cell_id =
                (SELECT cell_id FROM episode WHERE verdict = 'retract' LIMIT 1)""",
+        ),
+        rows=2,  # nor is it what its evidence says
+    ),
+    "evidence of a restatement on what was none": Break(
+        rule="R4",
+        statements=(
+            f"""INSERT INTO evidence (belief_id, number, cell_id, episode, role)
+                SELECT belief_id, number, cell_id, episode, 'bears_out' FROM version WHERE belief_id = {_ALONE}""",
         ),
     ),
     "a verdict without its evidence": Break(
@@ -77,6 +97,8 @@ BREAKS: dict[str, Break] = {
         unguarded=("version",),
         statements=(
             f"{_COPY} WHERE belief_id = {_ALONE}",
+            f"""UPDATE version SET state = 'superseded', successor = 2, closed_at = 1, valid_to = 1, ended_reason = 'x'
+                WHERE belief_id = {_ALONE} AND number = 1""",
             f"""UPDATE run SET founded = founded + 1 WHERE id =
                 (SELECT run_id FROM version WHERE belief_id = {_ALONE} LIMIT 1)""",
         ),
@@ -85,8 +107,8 @@ BREAKS: dict[str, Break] = {
         rule="R6",
         unguarded=("evidence",),
         statements=(
-            f"""INSERT INTO evidence SELECT belief_id, number, cell_id, 99, 'bears_out' FROM version
-                WHERE belief_id = {_ALONE}""",
+            f"""INSERT INTO evidence (belief_id, number, cell_id, episode, role)
+                SELECT belief_id, number, cell_id, 99, 'bears_out' FROM version WHERE belief_id = {_ALONE}""",
         ),
     ),
     "a belief is current twice": Break(
@@ -118,6 +140,14 @@ BREAKS: dict[str, Break] = {
         statements=(f"UPDATE version SET successor = number WHERE belief_id = {_SUPERSEDED} AND state = 'superseded'",),
     ),
     "an end names no ground": Break(rule="R8", statements=("UPDATE episode SET ground = NULL WHERE kind = 'removed'",)),
+    "a decision that is no decision": Break(
+        rule="R8",
+        statements=(
+            """INSERT INTO choice SELECT cell_id, number, run_id, 'rules', TRUE, 1 FROM episode
+               WHERE ground = 'decision'""",
+            "UPDATE episode SET ground = NULL WHERE ground = 'decision'",
+        ),
+    ),
     "an end by a run that did not read the raw aspect": Break(
         rule="R8", statements=(f"UPDATE run SET coverage = NULL WHERE id = {_NEWEST}",), rows=2
     ),
@@ -150,6 +180,9 @@ BREAKS: dict[str, Break] = {
         rule="R12",
         unguarded=("version",),
         statements=(f"UPDATE version SET valid_to = valid_from + 1 WHERE belief_id = {_ALONE}",),
+    ),
+    "what was only proposed is current": Break(
+        rule="R12", statements=("UPDATE version SET state = 'current' WHERE state = 'proposed'",)
     ),
     "lineage rests on nothing current": Break(
         rule="R12", statements=("UPDATE edge SET belief_id = NOBODY WHERE \"column\" = ''",)
@@ -190,9 +223,23 @@ def rich_memory(folder: Path) -> Memory:
         mcp(USERS, "status", status(removed=True)),
     ]
     memory.remember(second, at="2026-03-03T08:00:00Z", complete=True)
+    _speak(memory)
     memory.store.write(_publish_orders)
     memory.store.dispose()
     return memory
+
+
+def _speak(memory: Memory) -> None:
+    """Something of every kind that notes can lead to, but for what is superseded; one waits for its place."""
+    memory.note(ORDERS, "Refreshed daily at 6", by="person:mira", kind="quality", at="2026-03-04T08:00:00Z")
+    memory.note(ORDERS, "We drop the backups in May", by="agent:bot", kind="decision")
+    memory.note(ORDERS, "Finance owns the schema", by="agent:bot", kind="decision")
+    memory.consolidate()
+    memory.note(ORDERS, "refreshed daily at 6.", by="agent:bot", kind="quality")
+    memory.note(ORDERS, "Not refreshed daily at 6", by="agent:bot", kind="quality")
+    memory.decide(next(one.item for one in memory.inbox() if "backups" in one.text), "reject", by="person:mira")
+    memory.consolidate()
+    memory.note(ORDERS, "Who reads this?", by="agent:bot")
 
 
 def _publish_orders(connection: sa.Connection) -> None:

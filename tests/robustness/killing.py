@@ -51,17 +51,18 @@ class Steps:
         sa.event.listen(sa.Engine, "commit", self._commit)
 
     def _before(self, *_: object) -> None:
-        self._step()
+        self.step()
 
     def _after(self, *_: object) -> None:
-        self._step()
+        self.step()
 
     def _commit(self, connection: sa.Connection) -> None:
-        self._step()
+        self.step()
         if connection.info["mode"] is not Mode.READ:
             self.commits.append(self.count)
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """One step more; the last one, where this is the one to be killed at."""
         self.count += 1
         if self.count == self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -136,9 +137,9 @@ def prove(job: str, folder: Path, stores: Stores, at: Moment, chooser: random.Ra
     complaints = []
     for step in chosen:
         stores.copy("before", "killed")
-        found = _killed_at(step, lambda url: work(job, folder, url, at), stores)
+        found = killed_at(step, lambda url: work(job, folder, url, at), stores)
         if not found:
-            found = _completed(lambda url: work(job, folder, url, Moment(at + 60_000)), stores.url("killed"), wanted)
+            found = completed(lambda url: work(job, folder, url, Moment(at + 60_000)), stores.url("killed"), wanted)
         complaints += [f"step {step}: {said}" for said in found]
     stores.copy("calm", "before")
     return {
@@ -152,7 +153,7 @@ def prove(job: str, folder: Path, stores: Stores, at: Moment, chooser: random.Ra
     }
 
 
-def _killed_at(step: int, job: Callable[[str], None], stores: Stores) -> list[str]:
+def killed_at(step: int, job: Callable[[str], None], stores: Stores) -> list[str]:
     """Kill a job on the store `killed` at a step; what is wrong then."""
     url = stores.url("killed")
 
@@ -167,7 +168,7 @@ def _killed_at(step: int, job: Callable[[str], None], stores: Stores) -> list[st
     return [f"verify after the kill: {rule}" for rule in broken(url)]
 
 
-def _completed(job: Callable[[str], None], url: str, wanted: Rows) -> list[str]:
+def completed(job: Callable[[str], None], url: str, wanted: Rows) -> list[str]:
     """Do a job that was killed again; what is wrong in the end."""
     again = in_child(lambda: job(url))
     if again != 0:

@@ -22,7 +22,14 @@ from tests import servers
 
 Rows = dict[str, list[tuple[object, ...]]]
 # Columns that tell which run or moment of the machine wrote a row; everything else has to be equal.
-APART = {"episode": {"run_id"}, "version": {"run_id", "recorded_at", "closed_at"}, "store": {"created_at"}}
+APART = {
+    "episode": {"run_id", "forgotten_at"},
+    "erased": {"erased_at"},
+    "version": {"run_id", "recorded_at", "closed_at"},
+    "evidence": {"recorded_at"},
+    "choice": {"run_id", "chosen_at"},
+    "store": {"created_at"},
+}
 
 
 class Stores(Protocol):

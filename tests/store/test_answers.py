@@ -92,7 +92,8 @@ def test_a_brief_walks_no_table_whole(tmp_path: Path) -> None:
         for text, parameters in asked:
             plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", parameters)  # type: ignore[arg-type]
             walked += [row[3] for row in plan if row[3].startswith("SCAN")]
-    assert set(walked) <= {"SCAN source"}  # one row a source
+    # One row a source; and from the newest run backwards, to the first readings.
+    assert set(walked) <= {"SCAN source", "SCAN run USING INDEX ix_run_started_at"}
 
 
 def test_changes_are_found_by_their_index(tmp_path: Path) -> None:

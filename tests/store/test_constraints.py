@@ -15,7 +15,7 @@ _OWNER = "(SELECT belief_id FROM cell WHERE aspect = 'ownership' AND source = 'f
 _OWNER_CELL = "(SELECT id FROM cell WHERE aspect = 'ownership' AND source = 'file')"
 _COPIED = (
     "cell_id, {number}, run_id, observed_at, after_at, kind, impact, baseline, value, ground, stamped_at, actor, "
-    "catalog_run, verdict FROM episode WHERE number = 1"
+    "catalog_run, verdict, forgotten_at FROM episode WHERE number = 1"
 )
 REFUSED = {
     "R5: a second version of one episode": (

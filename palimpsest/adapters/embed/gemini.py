@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +11,6 @@ from google import genai
 from google.genai import errors, types
 
 from palimpsest.adapters.embed.remote import (
-    Failure,
-    Patience,
     RequestFailed,
     Server,
     batches,
@@ -21,9 +18,9 @@ from palimpsest.adapters.embed.remote import (
     first,
     patiently,
     rows_of,
-    seconds_of,
     sendable,
 )
+from palimpsest.core.patience import Failure, Patience, delay_in, seconds_of
 from palimpsest.core.vector import DIMENSION, Vector, Vectors
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -35,7 +32,6 @@ _HASTE = Patience(attempts=1)
 # The SDK speaks through one of two HTTP libraries, and imports what it finds.
 _TRANSPORTS = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
 _FAILURES = (errors.APIError, ValueError, OSError, *(library.HTTPError for library in _TRANSPORTS))
-_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class GeminiEmbedder:
@@ -126,14 +122,7 @@ def failure_of(error: Exception) -> Failure:
 def _retry_after(error: errors.APIError) -> float | None:
     """By the header, or by google.rpc.RetryInfo in the body."""
     header = seconds_of(getattr(error.response, "headers", {}).get("retry-after"))
-    if header is not None:
-        return header
-    body = error.details.get("error", {}) if isinstance(error.details, dict) else {}
-    for detail in body.get("details", ()) if isinstance(body, dict) else ():
-        found = _SECONDS.fullmatch(str(detail.get("retryDelay", ""))) if isinstance(detail, dict) else None
-        if found:
-            return float(found[1])
-    return None
+    return delay_in(error.details) if header is None else header
 
 
 def _client(key: str, url: str, timeout: float) -> genai.Client:

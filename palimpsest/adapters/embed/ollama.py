@@ -9,8 +9,6 @@ import numpy as np
 import ollama
 
 from palimpsest.adapters.embed.remote import (
-    Failure,
-    Patience,
     RequestFailed,
     Server,
     batches,
@@ -18,9 +16,9 @@ from palimpsest.adapters.embed.remote import (
     first,
     patiently,
     rows_of,
-    seconds_of,
     sendable,
 )
+from palimpsest.core.patience import Failure, Patience, seconds_of
 from palimpsest.core.vector import DIMENSION, Vector, Vectors
 
 DEFAULT_URL = "http://127.0.0.1:11434"

@@ -10,6 +10,7 @@ import numpy as np
 import stamina
 
 from palimpsest.core.errors import ModelError, RefusedTextError
+from palimpsest.core.patience import Failure, Patience
 from palimpsest.core.vector import DIMENSION, Vector, Vectors, unit
 
 stamina.instrumentation.set_on_retry_hooks(())  # a retry is no news; unset, it is logged to stdout, which is for data
@@ -19,31 +20,6 @@ Result = TypeVar("Result")
 LETTERS_AT_MOST = 8_000  # what is beyond is left out: servers read some 2,000 tokens, and some refuse more
 EMPTY = "(empty)"  # what is sent in place of an empty text, which servers refuse
 _LATER = "run again later: it goes on where it was"
-_MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long a request is tried: so many times, waiting from `first` to `most` seconds, for `whole` in all."""
-
-    attempts: int = 6
-    first: float = 1.0
-    most: float = 30.0
-    whole: float = 180.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """What a server said, or that it said nothing: `status` 0 is no answer in time, -1 no connection."""
-
-    status: int
-    text: str
-    retry_after: float | None = None
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether the same request may go well later. A server that is not there is told at once."""
-        return self.status in _MAY_PASS or self.status == 0
 
 
 class RequestFailed(Exception):
@@ -58,12 +34,7 @@ def patiently(work: Callable[[], Result], patience: Patience) -> Result:
     """Do `work` until it does not raise a RequestFailed that may pass; waits as long as the server says, if it does."""
 
     def wait(error: Exception) -> bool | float:
-        if not isinstance(error, RequestFailed) or not error.failure.may_pass:
-            return False
-        after = error.failure.retry_after
-        if after is None:
-            return True
-        return after if after <= patience.whole else False
+        return patience.wait(error.failure) if isinstance(error, RequestFailed) else False
 
     for attempt in stamina.retry_context(
         on=wait,
@@ -92,8 +63,7 @@ class Server:
 
 def explained(failure: Failure, server: Server) -> ModelError:
     """The error that a person can act on; it never shows the key."""
-    said = " ".join(failure.text.split())
-    said = (said.replace(server.secret, "…") if server.secret else said)[:200]
+    said = failure.said(server.secret)
     where = f"{server.name} at {server.url}"
     match failure.status:
         case -1:
@@ -154,11 +124,3 @@ def rows_of(answer: Sequence[Sequence[float] | None], wanted: int, server: Serve
 def first(rows: Vectors) -> Vector:
     """The only row."""
     return np.asarray(rows[0], dtype=np.float32)
-
-
-def seconds_of(header: str | None) -> float | None:
-    """What a Retry-After header asks for, in seconds; None where it tells no number (a date is not waited for)."""
-    try:
-        return max(0.0, float(header)) if header else None
-    except ValueError:
-        return None

@@ -9,23 +9,29 @@ from palimpsest.core.aspects import (
     column_upstreams,
     container,
     data_product,
+    decision,
     deprecation,
     description,
     domain,
     existence,
     foreign_key,
+    insight,
     links,
     name,
+    note,
     outputs,
     ownership,
     platform_instance,
     property,
+    quality,
+    question,
     siblings,
     structured_property,
     sub_type,
     tags,
     terms,
     upstreams,
+    usage,
     view_definition,
 )
 from palimpsest.core.aspects.aspect import Aspect, Edit, Impact, Json
@@ -56,11 +62,20 @@ ASPECTS: dict[str, Aspect] = {
         tags,
         terms,
         upstreams,
+        note,
+        usage,
+        quality,
+        decision,
+        question,
+        insight,
         view_definition,
     )
 }
 
+# What free text can bear on; `note` is what nobody has sorted yet.
+SAID = ("usage", "quality", "decision", "question", "insight")
+
 # The version of the canonical rules: stored with every run, raised when a canonical form changes.
 RULES = "1"
 
-__all__ = ["ASPECTS", "RULES", "Aspect", "Edit", "Impact", "Json"]
+__all__ = ["ASPECTS", "RULES", "SAID", "Aspect", "Edit", "Impact", "Json"]

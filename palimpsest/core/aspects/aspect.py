@@ -44,6 +44,7 @@ Difference: TypeAlias = Callable[[Json, Json], tuple[Edit, ...]]
 Judged: TypeAlias = Callable[[Json, Json], Impact]
 Say: TypeAlias = Callable[[str, Json], str]
 SayChange: TypeAlias = Callable[[str, Json, Json], str]
+Prose: TypeAlias = Callable[[Json], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,8 @@ class Aspect:
     say_change  (key, before, after) → the sentence that tells the change: what was, what is now
     rank        order of importance when there is room for a few only; lower comes first
     paths       whether keys are column paths, matched as columns are
+    prose       value → the prose in it, where what it says is not settled by its form; None for an aspect without any
+    beside      value → what of it is not prose; two values that agree in it differ in their prose alone
     """
 
     name: str
@@ -68,3 +71,11 @@ class Aspect:
     say_change: SayChange
     rank: int = field(default=50)
     paths: bool = False
+    prose: Prose | None = None
+    beside: Callable[[Json], Json] | None = None
+
+    def differs_only_in_prose(self, before: Json, after: Json) -> bool:
+        """Whether two values, both with prose, agree in everything else."""
+        if self.prose is None or not self.prose(before) or not self.prose(after):
+            return False
+        return self.beside is None or self.beside(before) == self.beside(after)

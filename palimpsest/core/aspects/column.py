@@ -143,6 +143,17 @@ def _edit_impact(edit: Edit, was: dict[str, Json], now: dict[str, Json]) -> Impa
             return Impact.MINOR
 
 
+def prose(value: Json) -> str | None:
+    """What is written on the column."""
+    text = fields_of(value).get("description")
+    return text if isinstance(text, str) else None
+
+
+def beside(value: Json) -> Json:
+    """All that is said of the column but what is written on it."""
+    return {name: part for name, part in fields_of(canonical(value)).items() if name != "description"}
+
+
 def _type_of(fields: dict[str, Json]) -> str:
     return str(fields.get("native_type") or fields.get("type") or "unknown type")
 
@@ -214,4 +225,6 @@ ASPECT = Aspect(
     say_change=say_change,
     rank=50,
     paths=True,
+    prose=prose,
+    beside=beside,
 )

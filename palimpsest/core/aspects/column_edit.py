@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palimpsest.core.aspects.aspect import Aspect, Impact, Json
-from palimpsest.core.aspects.column import canonical, difference
+from palimpsest.core.aspects.column import beside, canonical, difference, prose
 from palimpsest.core.aspects.column import say_change as column_change
 from palimpsest.core.aspects.records import field_difference, fields_of
 from palimpsest.core.aspects.words import label_of, quote
@@ -48,4 +48,6 @@ ASPECT = Aspect(
     say_change=say_change,
     rank=48,
     paths=True,
+    prose=prose,
+    beside=beside,
 )

@@ -29,8 +29,9 @@ def text_aspect(
     impact: Impact = Impact.MINOR,
     rank: int = 50,
     shown: Callable[[Json], str] = quote,
+    is_prose: bool = False,
 ) -> Aspect:
-    """An aspect whose value is one text. White space is form; letter case is not."""
+    """An aspect whose value is one text. White space is form; letter case is not. `is_prose`: it can be reworded."""
 
     def canonical(value: Json) -> Json:
         return squeeze(value) if isinstance(value, str) else compact(value)
@@ -54,4 +55,5 @@ def text_aspect(
         say=lambda key, value: f"{label(key)}: {shown(value)}",
         say_change=say_change,
         rank=rank,
+        prose=(lambda value: value if isinstance(value, str) else None) if is_prose else None,
     )

@@ -11,7 +11,7 @@ from palimpsest.core.episode import Ground, Kind
 from palimpsest.core.ids import EntityId, RunId
 from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import Moment
-from palimpsest.core.observation import NO_STAMP, Failed, Stamp
+from palimpsest.core.observation import NO_STAMP, Failed, Patch, Stamp
 from palimpsest.jobs.scanning.request import Work, chunks
 from palimpsest.store import readings, runs
 from palimpsest.store.engine import Connection, Store
@@ -131,13 +131,15 @@ class Planner:
         gone: set[Slot] = set()
         if part.payload is not None:
             seen = reader.observe(part.urn, part.part, part.payload)
+            if self.work.names is not None:
+                seen = self.work.names.seen(seen)
             found, stamp = keyed(held, seen.observations), seen.stamp
         elif part.digest is not None and part.patches:
             found = {(cell.aspect, cell.key): loads(cell.value) for cell in held if cell.value is not None}
-        patches = []
+        patches: list[Patch] = []
         for payload, _ in part.patches:
             read, unused = reader.patches(part.urn, part.part, payload)
-            patches.extend(read)
+            patches.extend(read if self.work.names is None else map(self.work.names.patch, read))
             for path in unused:
                 self.work.tally.leave(f"{part.part} {path}")
         if patches:

@@ -143,6 +143,8 @@ class _Records:
 
     def keep(self, entity: EntityId, found: RawAspect) -> None:
         """One raw aspect into the spool."""
+        if self.work.names is not None:
+            found = found._replace(catalog_run=self.work.names.text(found.catalog_run))
         if found.is_patch:
             self.spool.flush()
             self.spool.add_patch(entity, found.part, found.payload, found.catalog_run)

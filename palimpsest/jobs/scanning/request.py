@@ -15,6 +15,7 @@ from palimpsest.core.jsontext import dumps
 from palimpsest.core.moment import Moment
 from palimpsest.core.noise import Scope
 from palimpsest.core.observation import Tally
+from palimpsest.core.pseudonym import Pseudonyms
 from palimpsest.ports import CatalogReader, Progress
 from palimpsest.store.engine import Store
 from palimpsest.store.runs import LastReading
@@ -43,7 +44,8 @@ class Work:
     """What the stages of one scan share: what they work with, and what they count.
 
     `last` is the source's newest reading before this one, `last_scope` the scope it was made under. `coverage` and
-    `tally` are filled as the scan goes. `beat` renews the lease when it is time to.
+    `tally` are filled as the scan goes. `beat` renews the lease when it is time to. `names` are those that are not to
+    be held, if there are any: what was observed is replaced before it is compared.
     """
 
     store: Store
@@ -56,6 +58,7 @@ class Work:
     last_scope: Scope | None
     coverage: Coverage = field(default_factory=Coverage)
     tally: Tally = field(default_factory=Tally)
+    names: Pseudonyms | None = None
 
     @property
     def reads_anew(self) -> bool:

@@ -18,6 +18,7 @@ from palimpsest.core.ids import EntityId, RunId
 from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import Moment
 from palimpsest.core.observation import Stamp
+from palimpsest.jobs.scanning.counting import Moves, move_of
 from palimpsest.jobs.scanning.planning import Planner
 from palimpsest.jobs.scanning.request import Work
 from palimpsest.store import readings
@@ -41,6 +42,7 @@ class Writer:
 
     written, baseline, quiet, contradicting   counts of episodes
     changes, by_aspect                        counts of what is a change by impact; of all by aspect
+    moves                                     how cells moved, by raw aspect and aspect
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Writer:
         self.written = self.baseline = self.quiet = self.contradicting = 0
         self.changes: Counter[str] = Counter()
         self.by_aspect: Counter[str] = Counter()
+        self.moves: Moves = Counter()
         self._full, self._commit = full, commit
         self._batch = Batch()
         self._said: list[tuple[EntityId, str]] = []
@@ -165,6 +168,8 @@ class Writer:
         if difference.kind is None:
             return 0
         self._count(where.entity, difference, baseline)
+        if how := move_of(difference):
+            self.moves[where.part, difference.aspect, how] += 1
         if self.run is not None:
             self._batch.episodes.append(
                 (

@@ -79,6 +79,16 @@ class Dialect(ABC):
         return ()
 
     @abstractmethod
+    def limit(self, connection: sa.Connection, milliseconds: int) -> None:
+        """Let the transaction that has just begun only read, and break it off after so long."""
+
+    def shed(self, engine: sa.Engine, table: str) -> bool | None:
+        """Write an embedded store anew, with the index of words of that table, so that no byte of what was deleted is
+        left. False where others who are at work on it keep old bytes alive; None for a server, which frees them itself.
+        """
+        return None
+
+    @abstractmethod
     def is_conflict(self, error: DBAPIError) -> bool:
         """Whether the same transaction, run again from its start, may succeed."""
 

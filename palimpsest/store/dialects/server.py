@@ -60,6 +60,11 @@ class Server(Dialect):
             )
         )
 
+    def limit(self, connection: sa.Connection, milliseconds: int) -> None:
+        """Each statement on its own is broken off."""
+        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {milliseconds}")
+
     def is_conflict(self, error: DBAPIError) -> bool:
         """By SQLSTATE; an error without one is a connection that broke, or that could not be made."""
         state = sqlstate(error)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -17,7 +18,9 @@ from sqlalchemy.exc import DBAPIError
 from palimpsest.core.errors import StoreError
 from palimpsest.store.dialects.dialect import Dialect, Facts, Mode, one_line, shown, unexplained
 
+_STEPS = 10_000  # of SQLite's machine, well under a millisecond
 _EXPLAINED = {
+    sqlite3.SQLITE_INTERRUPT: ("the question took too long", "ask for less at once"),
     sqlite3.SQLITE_READONLY: (
         "the store is read-only",
         "make the file and its folder writable, or name another --store",
@@ -53,6 +56,14 @@ class Sqlite(Dialect):
             if broken is not None:
                 raise StoreError(f"a row of {broken[0]} refers to a row of {broken[2]} that is not there", "report it")
 
+    def limit(self, connection: sa.Connection, milliseconds: int) -> None:
+        """The connection asks, every so many steps, whether it may go on."""
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+        until = time.monotonic() + milliseconds / 1000
+        opened = connection.connection.driver_connection
+        assert isinstance(opened, sqlite3.Connection)
+        opened.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+
     def is_conflict(self, error: DBAPIError) -> bool:
         """Somebody else writes."""
         code = getattr(error.orig, "sqlite_errorcode", None)
@@ -69,6 +80,29 @@ class Sqlite(Dialect):
             if "no such table" in text or "no such column" in text:
                 return StoreError(f"the store has not the expected tables: {shown(url)}", "run: palimpsest db upgrade")
         return unexplained(error, url)
+
+    def shed(self, engine: sa.Engine, table: str) -> bool | None:
+        """The words are indexed anew, the file is written anew, and the log beside it is emptied.
+
+        By way of a temporary file, not of memory: it is the whole store.
+        """
+        connection = engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute(f"INSERT INTO {table}_text ({table}_text) VALUES ('rebuild')")
+            cursor.execute("PRAGMA temp_store = FILE")
+            cursor.execute("VACUUM")
+            busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not busy
+        except sqlite3.OperationalError as error:
+            code = error.sqlite_errorcode & 0xFF
+            if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+                return False
+            what, hint = _EXPLAINED.get(code, (f"the store cannot be written anew: {one_line(error)}", "run again"))
+            raise StoreError(f"{what}: {shown(engine.url)}", hint) from error
+        finally:
+            connection.cursor().execute("PRAGMA temp_store = MEMORY")
+            connection.close()
 
     def facts(self, connection: sa.Connection) -> Facts:
         """The library's version, the journal, and whether it was built with full text."""

@@ -19,6 +19,7 @@ from palimpsest.surfaces.cli import diagnostics, output
 from palimpsest.surfaces.cli.context import Context
 from palimpsest.surfaces.cli.diagnostics import ExitCode
 from palimpsest.surfaces.cli.groups import Group, group
+from palimpsest.surfaces.hooks import calling
 
 # Name to "module:attribute" and summary, in the order of --help. The attribute is a function, or a typer app for a
 # group; the summary is the first line of its docstring, repeated so that --help imports no command.
@@ -36,6 +37,8 @@ COMMANDS = {
         "palimpsest.surfaces.cli.consolidate:consolidate",
         "Turn what was written down into versioned beliefs.",
     ),
+    "note": ("palimpsest.surfaces.cli.note:note", "Take down what somebody says of an entity."),
+    "inbox": ("palimpsest.surfaces.cli.inbox:app", "List what is contested or proposed, and decide about it."),
     "embed": (
         "palimpsest.surfaces.cli.embed:embed",
         "Make the vectors that searching by meaning needs.",
@@ -63,13 +66,27 @@ COMMANDS = {
     "history": ("palimpsest.surfaces.cli.history:history", "Show every version of what is held, with its evidence."),
     "why": ("palimpsest.surfaces.cli.why:why", "Tell why a belief is held, version by version."),
     "changes": ("palimpsest.surfaces.cli.changes:changes", "Tell what changed: was, now, since, by."),
+    "digest": ("palimpsest.surfaces.cli.digest:digest", "Tell in few words what happened, or say nothing."),
+    "stale": ("palimpsest.surfaces.cli.stale:stale", "List what is held and no longer fits: texts, owners, readers."),
+    "impact": ("palimpsest.surfaces.cli.impact:impact", "Tell what lies downstream, by level, with owners."),
+    "hook": ("palimpsest.surfaces.cli.hook:hook", "Answer an agent's client: what changed, in time or not at all."),
+    "hooks": ("palimpsest.surfaces.cli.hooks:app", "Put our hooks into the settings of an agent's client."),
+    "console": ("palimpsest.surfaces.cli.console:app", "The same as pages: served, or as files."),
     "noise": ("palimpsest.surfaces.cli.noise:noise", "List the cells that change most, and how to silence them."),
+    "calibrate": (
+        "palimpsest.surfaces.cli.calibrate:calibrate",
+        "Tell how well confidence told what stayed true.",
+    ),
     "runs": ("palimpsest.surfaces.cli.runs:runs", "List the runs, or tell one of them in detail."),
     "status": ("palimpsest.surfaces.cli.status:status", "Tell how much is remembered, how it grows, what waits."),
     "doctor": ("palimpsest.surfaces.cli.doctor:doctor", "Check that everything is in place."),
     "demo": ("palimpsest.surfaces.cli.demo:demo", "Show the main job on a sample catalog, in a store of its own."),
+    "forget": ("palimpsest.surfaces.cli.forget:forget", "Forget what is weak, and nothing that is held rests on."),
+    "erase": ("palimpsest.surfaces.cli.erase:erase", "Replace a person by a pseudonym, everywhere and from now on."),
+    "task": ("palimpsest.surfaces.cli.task:app", "What is kept for one task, until it expires."),
     "dump": ("palimpsest.surfaces.cli.dump:dump", "Write all that is remembered into one file."),
     "load": ("palimpsest.surfaces.cli.load:load", "Fill an empty store with what a dump holds."),
+    "mcp": ("palimpsest.surfaces.cli.mcp:app", "Serve agents by MCP: over stdio, or with --http."),
     "db": ("palimpsest.surfaces.cli.db:app", "The store's tables."),
     "config": ("palimpsest.surfaces.cli.config:app", "The settings in force."),
 }
@@ -147,6 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A command ends well by returning None, and otherwise raises a PalimpsestError, or returns an ExitCode.
     """
+    if calling.answered(sys.argv[1:] if arguments is None else arguments):
+        return ExitCode.OK
     try:
         code = typer.main.get_command(app).main(arguments, prog_name="palimpsest", standalone_mode=False)
     except typer.TyperException as err:

@@ -57,6 +57,15 @@ def times(count: int) -> str:
     return "" if not count else f"revised {count} time{'s' if count > 1 else ''}"
 
 
+def sure(confidence: float | None, confirmed: datetime | None, usual: datetime | None = None) -> str:
+    """How probable it is that something is still true, and when that was confirmed, if not at the usual time."""
+    from palimpsest.core.confidence import spoken as percent
+
+    if confidence is None:
+        return ""
+    return percent(confidence) + (f", confirmed {spoken(confirmed)}" if confirmed != usual else "")
+
+
 def since(text: str, by: str) -> str:
     """Since when and by whom."""
     return f"{text}, by {by}" if by else text

@@ -64,7 +64,8 @@ def listing_lines(view: BeliefsView) -> list[str]:
             lines.append(urn)
         mark = "" if one.is_current else f"  ({one.state if one.state != 'current' else 'not current: it is gone'})"
         since = asking.since(belief.since_text, belief.by)
-        lines.append(f"  {belief.ref}  {belief.statement}  {since}{mark}")
+        sure = asking.sure(belief.confidence, belief.confirmed)
+        lines.append(f"  {belief.ref}  {belief.statement}  {since}{mark}" + (f"  ({sure})" if sure else ""))
     if view.more:
         lines.append(f"and more: --limit {2 * len(view.beliefs)} shows more")
     return [output.neutral_line(line) for line in lines]

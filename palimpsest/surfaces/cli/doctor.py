@@ -64,8 +64,11 @@ def _settings(context: Context) -> list[Check]:
         Check(name="settings", health=Health.OK, found=found),
         *_store(context),
         _embedder(loaded),
+        _language_model(loaded),
         _public_url(loaded),
+        _hooks(),
         *_datahub(loaded),
+        *_clients(),
     ]
 
 
@@ -95,6 +98,34 @@ def _embedder(loaded: Loaded) -> Check:
     return health.check_embedder(wiring.embedder_facts(loaded.settings))
 
 
+def _language_model(loaded: Loaded) -> Check:
+    from palimpsest import wiring
+    from palimpsest.queries import health
+
+    return health.check_language_model(wiring.language_model_facts(loaded.settings))
+
+
+def _hooks() -> Check:
+    """Where our hooks are set up for the user, and how they came out."""
+    from palimpsest.queries.health import Check, Health
+    from palimpsest.surfaces.hooks import counting
+    from palimpsest.surfaces.hooks.clients import CLIENTS
+    from palimpsest.surfaces.hooks.installing import installed, settings_file
+
+    files = {one.name: settings_file(one, project=None) for one in CLIENTS.values() if one.file}
+    placed = [name for name, file in files.items() if installed(CLIENTS[name], file)]
+    tally = counting.tally()
+    found = f"installed for {', '.join(placed)}" if placed else "not installed for this user"
+    if tally.outcomes:
+        found += f"; {tally.answered} answered, {sum(tally.outcomes.values()) - tally.answered} silent"
+    if tally.gone_amiss:
+        found += f" ({', '.join(f'{word} {count}' for word, count in tally.gone_amiss.items())})"
+    if tally.amiss * 2 > tally.newest:
+        do = "most of the last calls could not be answered: docs/hooks.md says what each word means"
+        return Check(name="hooks", health=Health.WARN, found=found, do=do)
+    return Check(name="hooks", health=Health.OK, found=found)
+
+
 def _public_url(loaded: Loaded) -> Check:
     from palimpsest.queries.health import Check, Health
 
@@ -103,6 +134,28 @@ def _public_url(loaded: Loaded) -> Check:
         do = "publishing needs it: the address under which people reach the console"
         return Check(name="console.public_url", health=Health.WARN, found="not set", do=do)
     return Check(name="console.public_url", health=Health.OK, found=url)
+
+
+def _clients() -> list[Check]:
+    """The clients of agents on this machine, and whether they know our MCP server."""
+    from pathlib import Path
+
+    from palimpsest.queries.health import Check, Health
+    from palimpsest.surfaces.mcp import clients
+
+    checks = []
+    for one in clients.found(Path.home(), Path.cwd()):
+        name = f"client {one.client.name}"
+        if one.problem:
+            found = f"{one.path}: {one.problem}"
+            checks.append(
+                Check(name=name, health=Health.WARN, found=found, do="whether palimpsest is in it is not known")
+            )
+            continue
+        found = f"{one.path}: palimpsest is {'' if one.has_ours else 'not '}in it"
+        do = "" if one.has_ours else f"to let its agents ask: palimpsest mcp config {one.client.name}"
+        checks.append(Check(name=name, health=Health.OK, found=found, do=do))
+    return checks
 
 
 def _datahub(loaded: Loaded) -> list[Check]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from palimpsest.core.errors import StoreError, UsageError
+from palimpsest.core.errors import PalimpsestError, StoreError, UsageError
 from palimpsest.surfaces.cli import diagnostics, output, reports
 from palimpsest.surfaces.cli.context import Context
 
@@ -35,6 +36,10 @@ def dump(
         else:
             with wiring.dump_file(Path(file)) as writer:
                 report = job.dump(store, writer, clock=wiring.clock(), progress=progress)
+    with suppress(PalimpsestError):  # a store that may only be read was dumped all the same
+        job.record(
+            store, "stdout" if file == "-" else str(Path(file).absolute()), clock=wiring.clock(), holder=_holder()
+        )
     store.dispose()
     if as_json:
         output.emit_json("dump", report)
@@ -42,6 +47,12 @@ def dump(
         diagnostics.note("\n".join(reports.dump_lines(report, "stdout")))
     elif not cli.quiet:
         output.emit_text(reports.dump_lines(report, file))
+
+
+def _holder() -> str:
+    from palimpsest.store.runs import this_process
+
+    return this_process()
 
 
 class _ToStdout:

@@ -49,7 +49,8 @@ def history_lines(view: HistoryView) -> list[str]:
 def belief_lines(belief: BeliefHistory, *, name_source: bool) -> list[str]:
     """One belief: its layers, the newest on top, each older one showing through under it."""
     source = f" [{belief.source}]" if name_source else ""
-    lines = [f"{belief.what}{source}  {belief.ref}"]
+    sure = asking.sure(belief.confidence, belief.confirmed)
+    lines = [f"{belief.what}{source}  {belief.ref}" + (f"  {sure}" if sure else "")]
     for depth, version in enumerate(belief.versions):
         lines += _version_lines(version, depth)
     if len(belief.versions) > 1 and belief.members:
@@ -59,7 +60,7 @@ def belief_lines(belief: BeliefHistory, *, name_source: bool) -> list[str]:
 
 
 def _version_lines(version: VersionView, depth: int) -> list[str]:
-    word = "now" if version.current else "was" if version.until is not None else "not"
+    word = _word(version)
     quiet = "  (quiet)" if version.quiet else ""
     margin = "  " if depth == 0 else "  ┊ "
     lines = [f"{margin}{word} {version.statement}{quiet}"]
@@ -72,10 +73,22 @@ def _version_lines(version: VersionView, depth: int) -> list[str]:
         spans = [f"{asking.spoken(start)} to {asking.spoken(end) if end else 'now'}" for start, end in clipped]
         lines.append(f"{inner}while the entity existed: {', '.join(spans) or 'never'}")
     lines.append(f"{inner}why: {version.reason}; {evidence_text(version.evidence)}")
+    for told in version.rewordings:
+        judge = f", judged by {told.judge}" if told.judge else ""
+        lines.append(
+            f"{inner}worded {asking.since(f'since {asking.spoken(told.at)}', told.by)}: {told.statement}{judge}"
+        )
     if version.until is not None and version.successor is None:
         by = f"; {evidence_text(version.ended_by)}" if version.ended_by else ""
         lines.append(f"{inner}ended: {version.ended_reason}{by}")
     return lines
+
+
+def _word(version: VersionView) -> str:
+    """What a version is to what is current: contested and proposed ones never were."""
+    if version.beside:
+        return version.beside if version.until is None else f"was {version.beside}"
+    return "now" if version.current else "was" if version.until is not None else "not"
 
 
 def evidence_text(seen: EvidenceView) -> str:
@@ -87,6 +100,8 @@ def evidence_text(seen: EvidenceView) -> str:
         parts.append(f"stamped {asking.spoken(seen.stamped)}")
     if seen.actor:
         parts.append(f"written by {seen.actor}")
+    elif seen.by:
+        parts.append(f"said by {seen.by}")
     if seen.catalog_run:
         parts.append(f"catalog run {seen.catalog_run}")
     parts.append(f"run {seen.run[:12]}")

@@ -25,7 +25,12 @@ _GAP = "  "
 
 
 def emit_json(document_name: str, payload: object) -> None:
-    """Print one JSON document, {"palimpsest": 1, "kind": document_name, "data": payload}, on one line.
+    """Print one JSON document, as `json_document` writes it."""
+    _write(json_document(document_name, payload))
+
+
+def json_document(document_name: str, payload: object) -> str:
+    """One JSON document, {"palimpsest": 1, "kind": document_name, "data": payload}, on one line.
 
     Takes dataclasses, enums, tuples, sets (sorted), bytes (hex), paths and aware datetimes (ISO, Z).
     Raises TypeError for anything else, and for a datetime without a zone.
@@ -36,7 +41,7 @@ def emit_json(document_name: str, payload: object) -> None:
     options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATETIME
     text = orjson.dumps(document, default=_plain, option=options).decode()
     # Such characters occur only inside strings, where \uXXXX is the same value.
-    _write(_UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def emit_text(lines: Iterable[str] | str) -> None:

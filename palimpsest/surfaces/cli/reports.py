@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from palimpsest.core.errors import UsageError
-from palimpsest.surfaces.cli import output
+from palimpsest.surfaces.cli import diagnostics, output
+from palimpsest.surfaces.cli.diagnostics import ExitCode
 
 if TYPE_CHECKING:
     from palimpsest.core.link_list import ShownLink
     from palimpsest.jobs.backfill import BackfillReport
     from palimpsest.jobs.consolidate import ConsolidateReport
     from palimpsest.jobs.dump import DumpReport
+    from palimpsest.jobs.judging.asking import Asked
     from palimpsest.jobs.load import LoadReport
     from palimpsest.jobs.publish import PublishReport
     from palimpsest.jobs.scan import ScanReport
@@ -130,15 +132,54 @@ def backfill_lines(report: BackfillReport) -> list[str]:
 
 def consolidate_lines(report: ConsolidateReport) -> list[str]:
     """What a consolidation did."""
-    if not report.episodes:
+    asked = report.asked if report.asked is not None and report.asked.items else None
+    if not report.episodes and asked is None:
         waiting = f"{report.left} episodes wait for another consolidator" if report.left else "nothing to consolidate"
         return [waiting]
-    said = ", ".join(f"{count} {kind}" for kind, count in report.verdicts.items())
-    verb = "would be consolidated" if report.dry_run else "consolidated"
-    lines = [f"{report.episodes} episodes of {report.entities} entities {verb}: {said}"]
+    lines = []
+    if report.chosen:
+        lines.append(f"{report.chosen} notes sorted")
+    if report.episodes:
+        said = ", ".join(f"{count} {kind}" for kind, count in report.verdicts.items())
+        verb = "would be consolidated" if report.dry_run else "consolidated"
+        lines.append(f"{report.episodes} episodes of {report.entities} entities {verb}: {said}")
+    if asked is not None:
+        lines += _asked_lines(asked, would=report.dry_run)
     if report.left and not report.dry_run:
         lines.append(f"{report.left} episodes are still pending")
     return lines + [f"  {line}" for line in report.planned]
+
+
+def _asked_lines(asked: Asked, *, would: bool) -> list[str]:
+    """What a model was asked, or would be, what it cost, and what it left."""
+    calls = f"{asked.calls} request{'' if asked.calls == 1 else 's'}"
+    if would:
+        return [f"{asked.model} would be asked about {asked.items} texts, in {calls} of {asked.input_tokens:,} tokens"]
+    cost = "" if asked.cost is None else f", ${asked.cost:.4f}"
+    tokens = f"{asked.input_tokens:,} tokens read and {asked.output_tokens:,} written"
+    lines = [f"{asked.model} answered on {asked.answered} of {asked.items} texts: {calls}, {tokens}{cost}"]
+    if asked.left:
+        lines.append("left to the next time: " + ", ".join(f"{count} {why}" for why, count in asked.left.items()))
+    return lines
+
+
+def judged(report: ConsolidateReport) -> ExitCode:
+    """How a consolidation ends: 5 when the model could not be used or its budget is spent, 1 when answers were none.
+
+    Says on stderr what was wrong. What was left is pending, and is judged the next time.
+    """
+    asked = report.asked
+    if asked is None or report.dry_run:
+        return ExitCode.OK
+    if asked.problem:
+        diagnostics.warn(asked.problem)
+        if asked.hint:
+            diagnostics.note(f"hint: {asked.hint}")
+        return ExitCode.MODEL
+    if asked.left:
+        diagnostics.warn(asked.bad or f"{asked.model} did not answer as it was asked to")
+        return ExitCode.FAILED
+    return ExitCode.OK
 
 
 def verify_lines(report: VerifyReport) -> list[str]:

@@ -9,6 +9,7 @@ import typer
 
 from palimpsest.core.errors import ConfigError, PalimpsestError
 from palimpsest.surfaces.cli import diagnostics, output, reports, upkeep
+from palimpsest.surfaces.cli.consolidate import models
 from palimpsest.surfaces.cli.context import Context
 from palimpsest.surfaces.cli.diagnostics import ExitCode
 from palimpsest.surfaces.cli.scan import request
@@ -24,6 +25,9 @@ def run(
     accept_mass_change: Annotated[
         str | None, typer.Option(metavar="RUN", help="Go on with what this stopped run found.")
     ] = None,
+    judge: Annotated[
+        str, typer.Option(metavar="rules|model", help="Who judges text: the rules alone, or the model of the settings.")
+    ] = "",
     fail_on: Annotated[str | None, typer.Option(help="Exit 6 after a change, or after a breaking one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> ExitCode:
@@ -42,7 +46,11 @@ def run(
     reader = wiring.reader(settings.run.source, settings, complete=settings.run.complete)
     asked = request(settings, settings.run.source_name or reader.kind, at=at, accept_mass_change=accept_mass_change)
     store = wiring.store_for_writing(settings)
-    with closing(reader), diagnostics.progress() as progress:
+    with (
+        closing(reader),
+        models(settings, judge if settings.run.consolidate else "rules") as judging,
+        diagnostics.progress() as progress,
+    ):
         report = job.run(
             store,
             reader,
@@ -52,6 +60,7 @@ def run(
             clock=wiring.clock(),
             progress=progress,
             holder=this_process(),
+            judging=next(iter(judging), None),
         )
     if settings.run.consolidate:
         upkeep.afterwards(settings, store)
@@ -84,4 +93,5 @@ def run(
         return ExitCode.FAILED
     if reports.is_tripped(report.scan, settings.run.fail_on):
         return ExitCode.GATE
-    return ExitCode.FAILED if report.scan.records_failed else ExitCode.OK
+    judged = reports.judged(report.consolidate) if report.consolidate else ExitCode.OK
+    return judged or (ExitCode.FAILED if report.scan.records_failed else ExitCode.OK)

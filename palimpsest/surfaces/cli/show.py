@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,11 +40,17 @@ def show(
 
 def page_lines(page: EntityPage) -> list[str]:
     """The page as text."""
+    from palimpsest.queries.confidence import usual
+
     entity = page.entity
     kind = " ".join(part for part in (entity.platform, entity.kind) if part)
     lines = [f"{entity.name}  ({kind})", entity.urn, *_presence_lines(page), *([page.label] if page.label else [])]
-    lines += _belief_lines("held", page.beliefs)
-    lines += _column_lines(page.columns)
+    confirmed = usual([*(one.confirmed for one in page.beliefs), *(one.confirmed for one in page.columns)])
+    if confirmed is not None:
+        lines.append(f"confirmed {asking.spoken(confirmed)}, where no other time is told")
+    lines += _belief_lines("held", page.beliefs, confirmed)
+    lines += _beside_lines(page.beside)
+    lines += _column_lines(page.columns, confirmed)
     lines += _neighbour_lines("made from", page.upstreams)
     lines += _neighbour_lines("read by", page.downstreams)
     for place in page.disagreements:
@@ -72,7 +79,7 @@ def _presence(statement: str, since_text: str, exists: bool) -> str:
     return f"{statement}, {since_text}" if exists else f"GONE ({statement}), {since_text}: nothing of it is current"
 
 
-def _belief_lines(title: str, beliefs: Sequence[BeliefView]) -> list[str]:
+def _belief_lines(title: str, beliefs: Sequence[BeliefView], confirmed: datetime | None = None) -> list[str]:
     if not beliefs:
         return []
     sources = {belief.source for belief in beliefs}
@@ -81,6 +88,7 @@ def _belief_lines(title: str, beliefs: Sequence[BeliefView]) -> list[str]:
             f"  {belief.statement}" + (f" [{belief.source}]" if len(sources) > 1 else ""),
             asking.since(belief.since_text, belief.by),
             asking.times(belief.revised),
+            asking.sure(belief.confidence, belief.confirmed, confirmed),
             belief.ref,
         )
         for belief in beliefs
@@ -88,27 +96,39 @@ def _belief_lines(title: str, beliefs: Sequence[BeliefView]) -> list[str]:
     return ["", title, *_ragged(rows)]
 
 
-def _ragged(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
+def _beside_lines(beliefs: Sequence[BeliefView]) -> list[str]:
+    """What is contested or proposed, named as the inbox names it."""
+    if not beliefs:
+        return []
+    rows = [
+        (f"  {one.state}: {one.statement}", asking.since(one.since_text, one.by), "", "", f"{one.ref}@{one.version}")
+        for one in beliefs
+    ]
+    return ["", "not current: contested or proposed", *_ragged(rows)]
+
+
+def _ragged(rows: Sequence[tuple[str, str, str, str, str]]) -> list[str]:
     """A table whose first column may be long: a longer cell pushes its own row only."""
     longest = max((output.width(row[0]) for row in rows if output.width(row[0]) <= _TEXT_WIDTH), default=0)
     lines = []
-    for text, since, revised, ref in rows:
+    for text, since, revised, sure, ref in rows:
         padding = " " * max(0, longest - output.width(text))
-        details = "; ".join(part for part in (since, revised) if part)
+        details = "; ".join(part for part in (since, revised, sure) if part)
         lines.append(f"{text}{padding}  {details}  [{ref}]")
     return lines
 
 
-def _column_lines(columns: Sequence[ColumnView]) -> list[str]:
+def _column_lines(columns: Sequence[ColumnView], confirmed: datetime | None) -> list[str]:
     if not columns:
         return []
-    header = ("  COLUMN", "TYPE", "NULL", "TEXT", "SINCE", "REVISED")
+    header = ("  COLUMN", "TYPE", "NULL", "TEXT", "SINCE", "REVISED", "SURE")
     rows: list[tuple[str, ...]] = []
     for column in columns:
         marks = ("key" if column.part_of_key else "") or ("null" if column.nullable else "not null")
         text = _short(" ".join([column.text, *(f"#{label}" for label in column.labels)]).strip())
         revised = str(column.revised) if column.revised else ""
-        rows.append((f"  {column.key}", column.type, marks, text, column.since_text, revised))
+        sure = asking.sure(column.confidence, column.confirmed, confirmed)
+        rows.append((f"  {column.key}", column.type, marks, text, column.since_text, revised, sure))
         if column.source_text:
             rows.append(("", "", "", f"under it: {_short(column.source_text)}"))
     return ["", f"columns ({len(columns)})", *output.table(rows, header=header)]

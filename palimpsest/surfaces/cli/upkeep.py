@@ -51,6 +51,7 @@ def _prune(settings: Settings, store: Store) -> None:
             store,
             recalls_days=settings.keep.recalls_days,
             runs_days=settings.keep.runs_days,
+            deliveries_days=settings.keep.deliveries_days,
             clock=wiring.clock(),
         )
     except PalimpsestError as error:

@@ -47,6 +47,7 @@ def why_lines(view: WhyView) -> list[str]:
         f"{belief.what} of {view.entity.name}: {state}",
         view.entity.urn,
         f"belief {belief.id}, by {belief.source}",
+        *([f"still true: {asking.sure(belief.confidence, belief.confirmed)}"] if belief.confidence is not None else []),
     ]
     for version in belief.versions:
         lines += ["", *_version_lines(version)]
@@ -54,7 +55,13 @@ def why_lines(view: WhyView) -> list[str]:
 
 
 def _version_lines(version: VersionView) -> list[str]:
-    state = "current" if version.current else version.state if version.until is not None else "not current"
+    state = (
+        "current"
+        if version.current
+        else version.state
+        if version.until is not None or version.beside
+        else "not current"
+    )
     until = f" until {asking.spoken(version.until)}" if version.until is not None else ""
     lines = [
         f"version {version.number} ({state}{', quiet' if version.quiet else ''}): {version.statement}",
@@ -62,6 +69,11 @@ def _version_lines(version: VersionView) -> list[str]:
         f"  founded by: {evidence_text(version.evidence)}",
         f"  judged by {version.judge} at {asking.spoken(version.recorded)}, run {version.judged_in[:12]}",
         f"  because: {version.reason}",
+    ]
+    lines += [
+        f"  worded {asking.since(f'since {asking.spoken(told.at)}', told.by)}: {told.statement}"
+        + (f" (judged by {told.judge})" if told.judge else "")
+        for told in version.rewordings
     ]
     if version.until is not None:
         successor = f", by version {version.successor}" if version.successor is not None else ""

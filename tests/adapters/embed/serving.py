@@ -1,4 +1,4 @@
-"""Loopback servers that speak the wire formats of Gemini and Ollama, and fail as they are told to."""
+"""Loopback servers that speak the wire formats of Gemini's and Ollama's embedders, and fail as they are told to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,15 +17,20 @@ from palimpsest.adapters.embed.hashed import HashedEmbedder
 from palimpsest.core.vector import DIMENSION
 
 KEY = "key-of-the-test"
+Served = TypeVar("Served", bound="Serving")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What one request gets in place of an answer; `status` 0 is silence until the server ends."""
+    """What one request gets in place of an answer; `status` 0 is silence until the server ends.
+
+    `cut`: the connection is closed in the middle of the body.
+    """
 
     status: int
     body: object = ""
     headers: dict[str, str] = field(default_factory=dict)
+    cut: bool = False
 
 
 class Serving:
@@ -74,8 +79,14 @@ class Serving:
 
 @contextmanager
 def serving() -> Iterator[Serving]:
+    """A server of embedders while the block lasts."""
+    with served(Serving()) as state:
+        yield state
+
+
+@contextmanager
+def served(state: Served) -> Iterator[Served]:
     """A server on a free port of this machine while the block lasts."""
-    state = Serving()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -83,6 +94,7 @@ def serving() -> Iterator[Serving]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             headers: dict[str, str] = {}
+            cut = False
             if state.faults:
                 fault = state.faults.popleft()
                 state.requests.append((self.path, {}, body))
@@ -90,7 +102,7 @@ def serving() -> Iterator[Serving]:
                     state.ended.wait()
                     self.close_connection = True
                     return
-                status, content, headers = fault.status, fault.body, fault.headers
+                status, content, headers, cut = fault.status, fault.body, fault.headers, fault.cut
             else:
                 given = {name.lower(): value for name, value in self.headers.items()}
                 status, content = state.answer(self.path, given, body)
@@ -100,7 +112,8 @@ def serving() -> Iterator[Serving]:
                 self.send_header(name, value)
             self.send_header("content-length", str(len(sent)))
             self.end_headers()
-            self.wfile.write(sent)
+            self.wfile.write(sent[: len(sent) // 2] if cut else sent)
+            self.close_connection = self.close_connection or cut
 
         def log_message(self, *arguments: object) -> None:
             """Says nothing."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from palimpsest.adapters.embed.building import Wanted, build, build_named
 from palimpsest.core.errors import ConfigError
+from tests.adapters.lacking import lacking
 
 WITH_KEY = {"GEMINI_API_KEY": "k"}
 
@@ -53,17 +51,6 @@ def test_gemini_without_a_key_is_refused() -> None:
     ],
 )
 def test_a_missing_package_names_the_extra(provider: str, module: str, extra: str) -> None:
-    script = f"""
-import sys
-sys.modules[{module!r}] = None
-from palimpsest.adapters.embed.building import Wanted, build
-from palimpsest.core.errors import ConfigError
-try:
-    build(Wanted(provider={provider!r}, key="k"), {{}})
-except ConfigError as error:
-    print(error.message); print(error.hint)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    message, hint = done.stdout.splitlines()
+    message, hint = lacking(module, "palimpsest.adapters.embed.building", provider)
     assert message.startswith(f"embed.provider {provider} needs more packages: {module}")
     assert hint == f"install them: pip install 'datahub-palimpsest[{extra}]'"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from palimpsest.core.aspects import ASPECTS, Impact, Json
+from palimpsest.core.aspects import ASPECTS, SAID, Impact, Json
 
 QUIET, MINOR, NOTABLE, BREAKING = Impact
 URN = "urn:li:dataset:(urn:li:dataPlatform:pg,shop.{},PROD)"
@@ -38,6 +38,13 @@ CASES = [
         "description", "source", "Owned by MoJ", "Owned by MOJ", MINOR, "description was Owned by MoJ, now Owned by MOJ"
     ),
     Case("description", "edited", None, "Größer 📊", MINOR, "description (edited) set: Größer 📊"),
+    # --- what people and agents say: the key is the matter, and is not said ------------------------------------------
+    Case("note", "0af3", None, "late on Mondays", MINOR, "note set: late on Mondays", "note: late on Mondays"),
+    Case("usage", "by-team", "read by sales", "read by all", MINOR, "usage was read by sales, now read by all"),
+    Case("quality", "nulls", "no nulls", None, MINOR, "quality cleared, was no nulls"),
+    Case("decision", "orders-old", None, "we drop it", MINOR, "decision set: we drop it", "decision: we drop it"),
+    Case("question", "who", "who reads it?", "who owns it?", MINOR, "question was who reads it?, now who owns it?"),
+    Case("insight", "growth", None, "it doubles", MINOR, "insight set: it doubles", "insight: it doubles"),
     Case(
         "container",
         "",
@@ -339,6 +346,7 @@ def test_every_aspect_has_a_case():
 
 # Values that are one fact in two spellings.
 SAME: list[tuple[str, Json, Json]] = [
+    *((aspect, "late  on\nMondays ", "late on Mondays") for aspect in ("note", *SAID)),
     ("attribute", {"a": 1, "b": ""}, {"b": None, "a": 1.0}),
     ("attribute", ["x", "y"], ["y", "x"]),
     ("property", " a\n b ", "a b"),

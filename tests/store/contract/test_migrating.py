@@ -54,6 +54,17 @@ ROWS: dict[str, dict[str, Any]] = {
         "belief_id": ID[4], "number": 1, "state": "current", "cell_id": ID[3], "episode": 1, "valid_from": 1,
         "recorded_at": 1, "run_id": ID[1], "judge": "rules", "reason": "first seen",
     },
+    "evidence": {
+        "belief_id": ID[4], "number": 1, "cell_id": ID[3], "episode": 1, "role": "bears_out", "judge": "rules",
+        "recorded_at": 1,
+    },
+    "choice": {
+        "cell_id": ID[3], "episode": 1, "run_id": ID[1], "judge": "rules", "sure": True, "chosen_at": 1,
+    },
+    "working": {
+        "task": "t", "key": "k", "value": "é", "observer": "agent:bot", "put_at": 1, "expires_at": 2,
+    },
+    "erased": {"digest": b"\0d", "pseudonym": "urn:li:corpuser:erased-1", "erased_at": 1},
     "edge": {"upstream_id": ID[2], "column": "", "belief_id": ID[4], "downstream_column": ""},
     "publication": {
         "target": "t", "entity_id": ID[2], "url": "u", "label": "l", "revisions": 0, "published_at": 1,

@@ -51,12 +51,12 @@ def memory(tmp_path: Path) -> Memory:
 
 @pytest.fixture
 def asked(memory: Memory, capsys: pytest.CaptureFixture[str]) -> Asked:
-    """Runs a command on the memory: exit code, stdout, stderr; ids and times of recording made alike."""
+    """Runs a command on the memory: exit code, stdout, stderr; ids and what falls from day to day made alike."""
 
     def ask(*arguments: str) -> tuple[int, str, str]:
         code = main(["--store", memory.url, *arguments])
         out, err = capsys.readouterr()
-        return code, re.sub(r"\b[0-9a-f]{12}\b", "ID", out), err
+        return code, re.sub(r"\b\d+ %", "N %", re.sub(r"\b[0-9a-f]{12}\b", "ID", out)), err
 
     return ask
 
@@ -69,14 +69,15 @@ def test_show(asked: Asked) -> None:
         ORDERS,
         "exists, at least since 2026-03-02 08:00",
         "Agent memory: 4 beliefs, 2 revisions (latest 2026-03-06)",
+        "confirmed 2026-03-06 08:00, where no other time is told",
         "",
         "held",
-        "  owner: lena                   since 2026-03-05 14:20, by mira; revised 1 time  [ID]",
-        "  schemaMetadata.schemaName: s  at least since 2026-03-02 08:00  [ID]",
+        "  owner: lena                   since 2026-03-05 14:20, by mira; revised 1 time; N %  [ID]",
+        "  schemaMetadata.schemaName: s  at least since 2026-03-02 08:00; N %  [ID]",
         "",
         "columns (1)",
-        "  COLUMN  TYPE    NULL  TEXT       SINCE                            REVISED",
-        "  id      bigint  null  Counts up  at least since 2026-03-02 08:00",
+        "  COLUMN  TYPE    NULL  TEXT       SINCE                            REVISED  SURE",
+        "  id      bigint  null  Counts up  at least since 2026-03-02 08:00           N %",
         "",
         "last changes",
         "  2026-03-06 08:00  breaking  column discount: gone",
@@ -103,7 +104,7 @@ def test_history(asked: Asked) -> None:
     assert lines == [
         f"shop.public.orders  {ORDERS}",
         "",
-        "owner  ID",
+        "owner  ID  N %, confirmed 2026-03-06 08:00",
         "  now owner: lena",
         "      since 2026-03-05 14:20, by mira; version 2, recorded THEN",
         "      why: the catalog says otherwise now; episode 2 (changed) of file, read 2026-03-06 08:00, not so at "
@@ -128,7 +129,7 @@ def test_why(asked: Asked, memory: Memory, capsys: pytest.CaptureFixture[str]) -
 
 def test_beliefs(asked: Asked) -> None:
     _, out, _ = asked("beliefs", "--aspect", "ownership")
-    assert out.splitlines() == [ORDERS, "  ID  owner: lena  since 2026-03-05 14:20, by mira"]
+    assert out.splitlines() == [ORDERS, "  ID  owner: lena  since 2026-03-05 14:20, by mira  (N %, confirmed 2026-03-06 08:00)"]
     assert asked("beliefs", "--aspect", "tags") == (0, "nothing is held that fits\n", "")
     assert asked("beliefs", "--state", "held")[0] == 2
 

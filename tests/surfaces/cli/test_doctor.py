@@ -61,6 +61,27 @@ def test_without_a_datahub_one_line_says_so(doctor: Doctor) -> None:
     assert not {"token", "MCP server", "entities", "source"} & set(checks)
 
 
+def test_the_language_model_is_told_and_not_asked(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GROQ_API_KEY", "OLLAMA_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    assert doctor()[1]["model"] == "ok none: the rules judge alone"
+    monkeypatch.setenv("PALIMPSEST_MODEL__PROVIDER", "groq")
+    code, checks = doctor()
+    assert (code, checks["model"]) == (
+        1,
+        "fail Groq wants a key, and none is set: set GROQ_API_KEY, or model.key",
+    )
+    monkeypatch.setenv("PALIMPSEST_MODEL__KEY", "a-secret-of-old")
+    code, checks = doctor()
+    assert (code, checks["model"]) == (0, "ok groq:openai/gpt-oss-20b")
+    monkeypatch.setenv("PALIMPSEST_MODEL__PROVIDER", "ollama")
+    monkeypatch.setenv("PALIMPSEST_MODEL__URL", "http://127.0.0.1:9")
+    code, checks = doctor()
+    assert code == 1
+    assert checks["model"].startswith("fail Ollama at http://127.0.0.1:9 cannot be reached")
+    assert "a-secret-of-old" not in str(checks)
+
+
 def test_a_datahub_that_can_be_read(doctor: Doctor, gms: GmsDouble, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", gms.token)

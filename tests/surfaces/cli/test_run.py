@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.surfaces.cli.app import main
-from tests.building import Record, dataset, mcp, owners, status
+from tests.building import Record, dataset, mcp, owners, status, text
 from tests.robustness import breaking
 from tests.robustness.catalogs import write
 
@@ -108,3 +108,18 @@ def test_a_bad_catalog_ends_the_run_as_failed(run: Run, tmp_path: Path) -> None:
     (state, counts) = db.execute("SELECT state, counts FROM run").fetchone()
     db.close()
     assert (state, "is not DataHub metadata" in counts) == ("failed", True)
+
+
+def test_a_model_that_cannot_be_used_exits_5_when_all_else_is_done(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = [[*MONDAY, mcp(ORDERS, "datasetProperties", text(words))] for words in ("One order.", "Two orders.")]
+    run(described[0], "file:catalog.json", "--at", "2026-03-02")
+    (tmp_path / "answers.jsonl").write_text("")
+    monkeypatch.setenv("PALIMPSEST_MODEL__PROVIDER", "anthropic")
+    monkeypatch.setenv("PALIMPSEST_MODEL__REPLAY", "answers.jsonl")
+    code, out, err = run(described[1], "file:catalog.json", "--at", "2026-03-03")
+    assert (code, out[-2]) == (5, "1 episodes are still pending")
+    assert re.fullmatch(r"verify: \d+ checks, 0 broken", out[-1])
+    assert err[0].startswith("warning: answers.jsonl holds no answer of anthropic:")
+    assert run(described[1], "file:catalog.json", "--at", "2026-03-04", "--judge", "rules")[0] == 0

@@ -1,0 +1,1 @@
+"""How well a judge of text agrees with labels given by hand."""

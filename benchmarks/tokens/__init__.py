@@ -1,0 +1,1 @@
+"""What answers cost an agent: the same questions by DataHub's own MCP server and by ours."""

@@ -1,0 +1,1 @@
+"""Language models: what answers a request with JSON, one module a provider, and wrappers around each."""

@@ -1,0 +1,1 @@
+"""The console: pages about the memory, rendered here, read-only. Needs the extra `console`."""
