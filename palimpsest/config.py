@@ -290,6 +290,65 @@ class McpSettings(Section):
     timeout_seconds: float = Field(default=10, gt=0, description="After how long a question of an agent is broken off.")
 
 
+class NotifyRule(Section):
+    """One rule of notices, `[[notify]]`: which changes are told to whom."""
+
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="The rule's name; under another it is another rule, and new."
+    )
+    to: Literal["slack", "teams", "mail", "webhook"] = Field(
+        description="By what: `slack`, `teams`, `mail` or `webhook`."
+    )
+    recipient: str = Field(
+        default="", description="A mail address; or `owners`: each owner is told of what is theirs."
+    )
+    url_env: str = Field(
+        default="", description="The variable that holds the webhook's address, which is a secret (not for `mail`)."
+    )
+    secret_env: str = Field(
+        default="", description="The variable that holds what requests to a `webhook` are signed with."
+    )
+    addresses: dict[str, str] = Field(
+        default={}, description="With `owners`: owner (URN, or name) = mail address, or the variable that holds the"
+        " address of the owner's webhook.",
+    )  # fmt: skip
+    otherwise: str = Field(
+        default="", description="With `owners`: such an address for what has no owner who can be reached."
+    )
+    platforms: tuple[str, ...] = Field(default=(), description="Only entities of these platforms.")
+    environments: tuple[str, ...] = Field(default=(), description="Only entities of these environments.")
+    domains: tuple[str, ...] = Field(default=(), description="Only entities of these domains, by URN or name.")
+    tags: tuple[str, ...] = Field(default=(), description="Only entities with one of these tags, by URN or name.")
+    owners: tuple[str, ...] = Field(
+        default=(), description="Only entities of these owners, users or groups, by URN or name."
+    )
+    aspects: tuple[str, ...] = Field(default=(), description="Only changes of these aspects.")
+    kinds: tuple[str, ...] = Field(default=(), description="Only entities of these kinds: `dataset`, `dashboard`, …")
+    impact: Literal["minor", "notable", "breaking"] = Field(
+        default="notable", description="The least impact that is told: `minor`, `notable` or `breaking`."
+    )
+
+
+class SmtpSettings(Section):
+    """The server that sends mail."""
+
+    host: str | None = Field(
+        default=None, description="The mail server that notices go by.", examples=["mail.example.org"]
+    )
+    port: int = Field(default=0, ge=0, le=65_535, description="Its port; 0: 587, 465 or 25, by smtp.security.")
+    security: Literal["starttls", "tls", "none"] = Field(
+        default="starttls", description="How the connection to the mail server is kept secret: `starttls`, `tls` or"
+        " `none`.",
+    )  # fmt: skip
+    user: str | None = Field(
+        default=None, description="Who sends, to the mail server; without, it is not asked.", examples=["palimpsest"]
+    )
+    password: SecretStr | None = Field(default=None, description="The password of smtp.user.")
+    sender: str | None = Field(
+        default=None, description="The address that mail comes from.", examples=["palimpsest@example.org"]
+    )
+
+
 class Settings(BaseSettings):
     """Every setting, validated and frozen. Built by `load`; `Settings()` is the defaults and reads nothing."""
 
@@ -300,6 +359,9 @@ class Settings(BaseSettings):
         description="The database that holds the memory, as an SQLAlchemy URL. A relative SQLite path starts at the"
         " folder of the file that names it; ~ is the home folder.",
     )  # fmt: skip
+    notify: tuple[NotifyRule, ...] = Field(
+        default=(), description="Who is told of which changes: one [[notify]] table for each rule (docs/notify.md)."
+    )
     scan: ScanSettings = ScanSettings()
     datahub: DatahubSettings = DatahubSettings()
     run: RunSettings = RunSettings()
@@ -310,6 +372,7 @@ class Settings(BaseSettings):
     keep: KeepSettings = KeepSettings()
     brief: BriefSettings = BriefSettings()
     mcp: McpSettings = McpSettings()
+    smtp: SmtpSettings = SmtpSettings()
 
     @classmethod
     def settings_customise_sources(
@@ -420,6 +483,8 @@ def shown(value: object) -> object:
             return "set" if value.get_secret_value() else "unset"
         case str():
             return without_password(value)
+        case tuple():
+            return tuple(one.model_dump(exclude_unset=True) if isinstance(one, BaseModel) else one for one in value)
         case _:
             return value
 

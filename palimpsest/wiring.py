@@ -22,18 +22,23 @@ from palimpsest.adapters.datahub.proposals import ProposalsFile
 from palimpsest.adapters.dump_file import DumpFile, lines_in, lines_of
 from palimpsest.adapters.embed.building import Wanted, build, build_named
 from palimpsest.adapters.page_probe import HttpPageProbe, NoPageProbe
-from palimpsest.config import Settings, without_password
+from palimpsest.config import NotifyRule, Settings, without_password
 from palimpsest.core.aspects import ASPECTS
+from palimpsest.core.aspects.aspect import Impact
 from palimpsest.core.errors import CatalogError, ConfigError, PalimpsestError, UsageError
+from palimpsest.core.moment import Moment
 from palimpsest.core.noise import DEFAULT_IGNORE, Scope
+from palimpsest.core.notice import OWNERS, News, Rule, is_mail_address
 from palimpsest.jobs import estimate as estimate_job
 from palimpsest.jobs import load as load_job
+from palimpsest.jobs import notify as notify_job
 from palimpsest.jobs import publish as publish_job
 from palimpsest.jobs import unpublish as unpublish_job
 from palimpsest.jobs.estimate import Estimate
+from palimpsest.jobs.notify import NotifyReport, NotifyRequest
 from palimpsest.jobs.publish import PublishReport
 from palimpsest.jobs.unpublish import UnpublishReport
-from palimpsest.ports import CatalogReader, Clock, Embedder, HistoryReader, LanguageModel, PageProbe
+from palimpsest.ports import CatalogReader, Clock, Embedder, HistoryReader, LanguageModel, PageProbe, Progress
 from palimpsest.queries.health import DatahubFacts, ModelFacts
 from palimpsest.store import embedders, migrate
 from palimpsest.store.embedders import kind_of
@@ -43,6 +48,8 @@ if TYPE_CHECKING:
     from palimpsest.adapters.datahub.kept import KeptReading
     from palimpsest.adapters.datahub.links import GmsLinks
     from palimpsest.adapters.models.building import Wanted as WantedModel
+    from palimpsest.adapters.notify.building import Ways
+    from palimpsest.adapters.notify.mail import MailServer
     from palimpsest.jobs.judging.judging import Judging
     from palimpsest.jobs.judging.prompts import Prompt
     from palimpsest.queries.recall import Meaning
@@ -455,6 +462,128 @@ def publish(
         return publish_job.publish_in_catalog(
             store, links, probe, public_url=public_url, clock=SystemClock(), force=force, dry_run=dry_run, **asked
         )
+
+
+def notice_rules(settings: Settings) -> list[Rule]:
+    """The rules of notices. Raises ConfigError for one that cannot be followed."""
+    rules = [_notice_rule(one) for one in settings.notify]
+    for rule in rules:
+        if sum(1 for one in rules if one.name == rule.name) > 1:
+            raise ConfigError(f"notify: two rules are named {rule.name!r}", "give each a name of its own")
+    return rules
+
+
+def _notice_rule(one: NotifyRule) -> Rule:
+    where = f"notify rule {one.name!r}"
+    if unknown := [aspect for aspect in one.aspects if aspect not in ASPECTS]:
+        raise ConfigError(f"{where}: {unknown[0]!r} is no aspect", f"one of: {', '.join(sorted(ASPECTS))}")
+    to_owners = one.recipient == OWNERS
+    if (one.addresses or one.otherwise) and not to_owners:
+        raise ConfigError(f"{where}: addresses of owners, and none is told", 'set recipient = "owners"')
+    fixed = one.recipient if one.to == "mail" else one.url_env
+    if not to_owners and (not fixed or (one.to != "mail" and one.recipient)):
+        wanted = "recipient, a mail address" if one.to == "mail" else "url_env, the variable with the webhook's address"
+        raise ConfigError(f"{where}: it does not tell whom to send to", f'set {wanted}, or recipient = "owners"')
+    otherwise = one.otherwise or (one.url_env if to_owners else "")
+    for address in (*one.addresses.values(), *filter(None, [otherwise if to_owners else fixed])):
+        if one.to == "mail" and not is_mail_address(address):
+            raise ConfigError(f"{where}: {address!r} is no mail address", "write one plain address: ann@example.org")
+    return Rule(
+        name=one.name,
+        to=one.to,
+        recipient=OWNERS if to_owners else fixed,
+        addresses=one.addresses,
+        otherwise=otherwise,
+        platforms=one.platforms,
+        environments=one.environments,
+        domains=one.domains,
+        tags=one.tags,
+        owners=one.owners,
+        aspects=one.aspects,
+        kinds=one.kinds,
+        impact=Impact[one.impact.upper()],
+    )
+
+
+def begin_notices(settings: Settings, store: Store) -> None:
+    """Have rules of notices that are new begin now: what is scanned from here on is told."""
+    if settings.notify:
+        notify_job.begin(store, notice_rules(settings), clock=SystemClock())
+
+
+def notify(
+    settings: Settings,
+    store: Store,
+    progress: Progress,
+    *,
+    holder: str,
+    since: Moment | None = None,
+    dry_run: bool = False,
+) -> NotifyReport:
+    """Tell who is to be told by the rules of the settings what is new. Raises ConfigError, LeaseHeldError."""
+    from palimpsest.adapters.notify.building import built
+    from palimpsest.queries.notices import news_since
+
+    rules, console = notice_rules(settings), settings.console.public_url or ""
+    request = NotifyRequest(rules=rules, since=since, console=console)
+
+    def read(moment: Moment) -> Sequence[News]:
+        return news_since(store, moment, SystemClock().now(), console)
+
+    if dry_run:
+        return notify_job.preview(store, request, read, clock=SystemClock())
+    with built(_ways(settings, rules), SystemClock().now) as notifiers:
+        return notify_job.notify(
+            store, request, read, notifiers, clock=SystemClock(), progress=progress, holder=holder
+        )
+
+
+def _ways(settings: Settings, rules: Sequence[Rule]) -> Ways:
+    """The addresses that the rules name, out of the environment. Raises ConfigError for one that is not there."""
+    from palimpsest.adapters.notify.building import Ways
+
+    urls: dict[str, dict[str, str]] = {}
+    for rule in rules:
+        if rule.to == "mail":
+            continue
+        fixed = () if rule.recipient == OWNERS else (rule.recipient,)
+        for variable in filter(None, (*fixed, *rule.addresses.values(), rule.otherwise)):
+            url = _from_environment(variable, rule.name)
+            if not url.startswith(("https://", "http://")):
+                where = f"notify rule {rule.name!r}: {variable}"
+                raise ConfigError(f"{where} holds no http(s) address", "docs/notify.md tells how to get one")
+            urls.setdefault(rule.to, {})[variable] = url
+    secrets = {
+        variable: _from_environment(one.secret_env, one.name)
+        for one in settings.notify
+        if one.secret_env and one.to == "webhook"
+        for variable in (one.url_env, one.otherwise, *one.addresses.values())
+        if variable
+    }
+    return Ways(urls=urls, secrets=secrets, mail=_mail_server(settings) if any(r.to == "mail" for r in rules) else None)
+
+
+def _from_environment(variable: str, rule: str) -> str:
+    found = os.environ.get(variable, "").strip()
+    if not found:
+        raise ConfigError(f"notify rule {rule!r}: {variable} is not set", "it holds a secret: set it where this runs")
+    return found
+
+
+def _mail_server(settings: Settings) -> MailServer:
+    from palimpsest.adapters.notify.mail import PORTS, MailServer
+
+    smtp = settings.smtp
+    if not smtp.host or not smtp.sender or not is_mail_address(smtp.sender):
+        raise ConfigError("smtp.host and smtp.sender are not set, and mail goes by them", "docs/notify.md tells how")
+    return MailServer(
+        host=smtp.host,
+        port=smtp.port or PORTS[smtp.security],
+        security=smtp.security,
+        sender=smtp.sender,
+        user=smtp.user or "",
+        password=smtp.password.get_secret_value() if smtp.password else "",
+    )
 
 
 def unpublish(

@@ -124,10 +124,10 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Parcels by recipient, and by rule how many changes have no owner that can be reached."""
+    """Parcels by recipient; `unreached` are, by rule, the changes that have no owner who can be reached."""
 
     parcels: tuple[Parcel, ...]
-    unreachable: Mapping[str, int]
+    unreached: Mapping[str, tuple[News, ...]]
 
 
 def plan(
@@ -138,24 +138,25 @@ def plan(
     A change goes once to a recipient, however many rules send it there.
     """
     found: dict[Recipient, dict[str, list[News]]] = {}
-    unreachable: dict[str, int] = {}
     for rule in rules:
         for one in news:
             if not matches(rule, one):
                 continue
-            recipients = recipients_of(rule, one)
-            if not recipients:
-                unreachable[rule.name] = unreachable.get(rule.name, 0) + 1
-            for recipient in recipients:
+            for recipient in recipients_of(rule, one) or (nobody(rule),):
                 if not all(is_told(rule.name, recipient, one.at, episode) for episode in one.episodes):
                     found.setdefault(recipient, {}).setdefault(rule.name, []).append(one)
+    unreached = {
+        name: tuple(of_rule)
+        for recipient in [one for one in found if not one.address]
+        for name, of_rule in found.pop(recipient).items()
+    }
     parcels = []
     for recipient, by_rule in sorted(found.items()):
         every = {one.episodes: one for of_rule in by_rule.values() for one in of_rule}
         news_of = tuple(one for one in news if one.episodes in every)
         told = {name: tuple(of_rule) for name, of_rule in by_rule.items()}
         parcels.append(Parcel(recipient=recipient, news=news_of, by_rule=told))
-    return Plan(parcels=tuple(parcels), unreachable=unreachable)
+    return Plan(parcels=tuple(parcels), unreached=unreached)
 
 
 def matches(rule: Rule, one: News) -> bool:
@@ -185,6 +186,11 @@ def recipients_of(rule: Rule, one: News) -> tuple[Recipient, ...]:
     return tuple(Recipient(rule.to, address) for address in sorted(found))
 
 
+def nobody(rule: Rule) -> Recipient:
+    """In whose name it is held that a change was looked at, and had no owner who can be reached."""
+    return Recipient(rule.to, "")
+
+
 def address_of(rule: Rule, owner: str) -> str:
     """Where an owner is reached: as the rule says, or by mail at the address that a user's URN is. Empty: nowhere."""
     if owner in rule.addresses:
@@ -199,8 +205,10 @@ def address_of(rule: Rule, owner: str) -> str:
 def is_mail_address(text: str) -> bool:
     """Whether a text is one plain address: no name beside it, nothing that could be more than one header or address."""
     local, at, domain = text.rpartition("@")
-    plain = all(character.isprintable() and character not in ' ,;:<>()[]\\"@' for character in local + domain)
-    return bool(at and local and plain) and "." in domain.strip(".") and len(text) <= 254
+    plain = text.isascii() and all(
+        character.isprintable() and character not in ' ,;:<>()[]\\"@' for character in local + domain
+    )
+    return bool(at and local and domain and plain) and len(text) <= 254
 
 
 def _any_named(members: Iterable[str], wanted: Sequence[str]) -> bool:

@@ -17,7 +17,9 @@ MOST_LINES = 20  # of a message, its title and its link among them
 MOST_LETTERS = 280  # of a line
 _GROUPED_FROM = 3
 # What could end a line, hide text or turn its direction round: it is text of a catalog.
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
+_UNSAFE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+"
+)
 
 
 def plain(text: str, most: int = MOST_LETTERS) -> str:
@@ -88,9 +90,7 @@ def _edit(one: News) -> Hashable:
     return one.impact, one.edit
 
 
-def _by(
-    key: Callable[[News], Hashable], least: int, link: str
-) -> Callable[[Sequence[News]], list[Line]]:
+def _by(key: Callable[[News], Hashable], least: int, link: str) -> Callable[[Sequence[News]], list[Line]]:
     """Makes lines of changes: those with the same key are one line, where there are at least so many."""
 
     def made(news: Sequence[News]) -> list[Line]:

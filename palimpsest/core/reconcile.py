@@ -66,6 +66,8 @@ def judged(
 
     `judge` names who gave the opinions. What is not a matter needs none.
     """
+    if not so_far and len(cluster.episodes) == 1 and cluster.opens_a_belief:
+        return Judged(cluster, [], None, [_first(cluster.episodes[0])], None, judge)
     current = next((version for version in so_far if version.state is State.CURRENT), None)
     if cluster.episodes[0].kind is Kind.SAID:
         verdicts = reconcile_said(statements_of(cluster, so_far), so_far, opinions)
@@ -79,6 +81,12 @@ def judged(
     later = cluster.episodes[len(earlier) :]
     verdicts = reconcile(cluster.aspect, current, last, values, later, ended, restated)
     return Judged(cluster, before, tail, verdicts, current, judge)
+
+
+def _first(episode: Episode) -> Verdict:
+    """The verdict on what is read for the first time: nearly all that there is, so it is told without further ado."""
+    opened = Opened(1, episode, _valid_from(episode), _valid_after(episode), Reason.FIRST_SEEN.value, None)
+    return Verdict(VerdictKind.OPEN, episode, opened, None)
 
 
 class _Restated:

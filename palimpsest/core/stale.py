@@ -71,7 +71,7 @@ class Later(NamedTuple):
 
 
 def is_rebuilt(before: Json, after: Json) -> bool:
-    """Whether a column came, went, or is of another type, nullability or key; another text or label is no such change."""
+    """Whether a column came, went, or is of another type, nullability or key; another text or label is no matter."""
     if before is None or after is None:
         return True
     was, now = fields_of(canonical(before)), fields_of(canonical(after))
@@ -92,7 +92,7 @@ def outdated(texts: Sequence[Text], changes: Iterable[Later]) -> Finding | None:
     count = say.count_of(len(later), "later change")
     said = f"description of {spoken(text.since)[:10]} is older than {count}: {', '.join(named)}{more}"
     refs = dict.fromkeys((text.belief, *(one.belief for one in later)))
-    return Finding(kind=Kind.DESCRIPTION, said=said, evidence=tuple(refs)[:_MOST_EVIDENCE], at=later[0].at)
+    return Finding(kind=Kind.DESCRIPTION, said=said, evidence=tuple(refs)[:_MOST_EVIDENCE], at=later[-1].at)
 
 
 # --- owners -------------------------------------------------------------------------------------------------------
@@ -129,8 +129,9 @@ def owner(urn: str, held: BeliefId, entity: EntityId, gone: Gone | None, owned: 
     left = {one.entity: one for one in sorted(others, key=lambda one: (one.until or 0, one.belief))}
     if left:
         last = max(left.values(), key=lambda one: (one.until or 0, one.belief))
-        many = "the only other one" if len(left) == 1 else f"all of {len(left)} others"
-        said = f"owner {name} no longer owns {many} that he owned, the last until {spoken(Moment(last.until or 0))[:10]}"
+        many = "the only other one" if len(left) == 1 else f"any of {len(left)} others"
+        until = spoken(Moment(last.until or 0))[:10]
+        said = f"owner {name} no longer owns {many} of before, the last until {until}"
         refs = (held, *(one.belief for one in reversed(left.values())))
         return Finding(kind=Kind.OWNER, said=said, evidence=refs[:_MOST_EVIDENCE], at=last.until, order=1)
     if not urn.startswith("urn:li:corpuser:"):

@@ -292,9 +292,9 @@ class _Consolidation:
         """Count clusters, episodes and verdicts."""
         self.counts["clusters"] += len(judged)
         self.counts["entities"] += len({one.cluster.entity for one in judged} - self.met)
-        for one in judged:
-            self.counts["episodes"] += len(one.every)
-            self.verdicts.update(verdict.kind.value for verdict in one.every)
+        kinds = Counter(verdict.kind for one in judged for verdict in one.every)
+        self.counts["episodes"] += kinds.total()
+        self.verdicts.update({kind.value: count for kind, count in kinds.items()})
 
     def say(self, name: str, cluster: Cluster, verdicts: list[Verdict], current: Version | None) -> None:
         """Keep what would be written as lines, the first thousand."""
@@ -308,6 +308,11 @@ class _Consolidation:
             before = after
 
 
+# A dictionary tells the word of a kind quicker than the kind does, and there is one for each episode.
+_VERDICTS = {kind: kind.value for kind in VerdictKind}
+_STATES = {state: state.value for state in State}
+
+
 def add_rows(rows: versions.Verdicts, judged: Judged, *, run: bytes, now: Moment, ids: Ids) -> None:
     """The rows that the verdicts on one belief come to. A version opened and closed in one pass is written closed."""
     cluster = judged.cluster
@@ -315,7 +320,7 @@ def add_rows(rows: versions.Verdicts, judged: Judged, *, run: bytes, now: Moment
     ends: dict[int, Closed] = {judged.tail.number: judged.tail} if judged.tail is not None else {}
     for verdict in judged.every:
         episode = verdict.episode
-        rows.decided.append((verdict.kind.value, episode.cell, episode.number))
+        rows.decided.append((_VERDICTS[verdict.kind], episode.cell, episode.number))
         for closed in verdict.every_closed:
             ends[closed.number] = closed
             if closed.successor is None:
@@ -331,7 +336,7 @@ def add_rows(rows: versions.Verdicts, judged: Judged, *, run: bytes, now: Moment
             rows.closed.append((*_end_of(closed, now), cluster.belief, number))
     for number, version in opened.items():
         end = ends.get(number)
-        still_open = (version.state.value, None, None, None, None)
+        still_open = (_STATES[version.state], None, None, None, None)
         state, valid_to, closed_at, successor, ended = _end_of(end, now) if end is not None else still_open
         founding = version.episode
         rows.opened.append(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from palimpsest.core.aspects import RULES
 from palimpsest.core.ids import Ids
 from palimpsest.core.moment import Moment
-from palimpsest.core.notice import Message, News, Parcel, Plan, Recipient, Rule, plan
+from palimpsest.core.notice import Message, News, Parcel, Plan, Recipient, Rule, nobody, plan
 from palimpsest.core.notice_lines import message
 from palimpsest.core.patience import Failure
 from palimpsest.jobs.leased import released_on_failure
@@ -47,12 +47,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyReport:
-    """What was sent to whom. `begun` are rules that were new; `unreachable` counts what has no owner to be told."""
+    """What was sent to whom. `begun` are rules that were new; `unreached` counts, by rule, what no owner can be told."""
 
     dry_run: bool
     begun: tuple[str, ...]
     notices: tuple[Notice, ...]
-    unreachable: Mapping[str, int]
+    unreached: Mapping[str, int]
 
     @property
     def failed(self) -> int:
@@ -77,7 +77,7 @@ def preview(store: Store, request: NotifyRequest, read: ReadNews, *, clock: Cloc
     work = _Work(store, request, cursors)
     planned = work.plan(read)
     found = tuple(_notice(parcel, work.message(parcel), None) for parcel in planned.parcels)
-    return NotifyReport(dry_run=True, begun=tuple(new), notices=found, unreachable=planned.unreachable)
+    return NotifyReport(dry_run=True, begun=tuple(new), notices=found, unreached=_counted(planned))
 
 
 def notify(
@@ -121,11 +121,14 @@ def notify(
             sent.append(_notice(parcel, text, failure))
             progress.advance()
         progress.done()
-        moved = dict.fromkeys(names, position)
-        store.write(lambda connection: notices.move(connection, moved, behind))
-        report = NotifyReport(
-            dry_run=False, begun=tuple(begun), notices=tuple(sent), unreachable=planned.unreachable
-        )
+        moved, unreached = dict.fromkeys(names, position), work.unreached(planned)
+
+        def move(connection: Connection) -> None:
+            notices.tell(connection, unreached)
+            notices.move(connection, moved, behind)
+
+        store.write(move)
+        report = NotifyReport(dry_run=False, begun=tuple(begun), notices=tuple(sent), unreached=_counted(planned))
         counts = {"messages": len(sent), "failed": report.failed}
         runs.release(store, lease, state="done", now=clock.now(), counts=counts)
     return report
@@ -145,7 +148,7 @@ class _Work:
         names = {rule.name for rule in self._request.rules}
         floors = [cursor.floor for (rule, _), cursor in self._cursors.items() if rule in names]
         if not floors:
-            return Plan(parcels=(), unreachable={})
+            return Plan(parcels=(), unreached={})
         return plan(self._request.rules, read(min(floors)), self._is_told)
 
     def message(self, parcel: Parcel) -> Message:
@@ -158,13 +161,21 @@ class _Work:
 
     def told_by(self, parcel: Parcel) -> list[tuple[Told, Moment]]:
         """What is told once a parcel is accepted, and was not before."""
-        recipient = self._recipient(parcel.recipient)
-        found = [
-            (Told(rule, recipient, episode), one.at)
-            for rule, news in parcel.by_rule.items()
-            for one in news
-            for episode in one.episodes
-        ]
+        found: list[tuple[Told, Moment]] = []
+        for rule, news in parcel.by_rule.items():
+            found += self._told_of(rule, parcel.recipient, news)
+        return found
+
+    def unreached(self, planned: Plan) -> list[tuple[Told, Moment]]:
+        """What is done with though nobody was told, for want of an owner who can be reached."""
+        found: list[tuple[Told, Moment]] = []
+        for rule in self._request.rules:
+            found += self._told_of(rule.name, nobody(rule), planned.unreached.get(rule.name, ()))
+        return found
+
+    def _told_of(self, rule: str, recipient: Recipient, news: Sequence[News]) -> list[tuple[Told, Moment]]:
+        who = self._recipient(recipient)
+        found = [(Told(rule, who, episode), one.at) for one in news for episode in one.episodes]
         return [(one, at) for one, at in found if one not in self._told]
 
     def left_behind(self, parcel: Parcel) -> dict[tuple[str, bytes], Cursor]:
@@ -191,6 +202,10 @@ def _notice(parcel: Parcel, text: Message, failure: Failure | None) -> Notice:
         message=text,
         failure=said(failure) if failure is not None else "",
     )
+
+
+def _counted(planned: Plan) -> dict[str, int]:
+    return {rule: len(news) for rule, news in sorted(planned.unreached.items())}
 
 
 def said(failure: Failure) -> str:

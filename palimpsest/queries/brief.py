@@ -34,6 +34,9 @@ from palimpsest.store import answers
 from palimpsest.store.answers import Named, Remembered, Seen
 from palimpsest.store.engine import Connection, Store
 
+_MOST_NUDGES = 3
+_KEY = "\x00"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementView:
@@ -43,10 +46,6 @@ class StatementView:
     refs: tuple[str, ...]
     confidence: float | None = None
     versions: tuple[str, ...] = ()
-
-
-_MOST_NUDGES = 3
-_KEY = "\x00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,8 @@ from palimpsest.core.lineage import in_edge, upstreams_named
 from palimpsest.core.observer import NOTES
 from palimpsest.queries import entities, held, lineage
 from palimpsest.queries.held import EXISTENCE, EntityView, Presence, When, moment_view
-from palimpsest.store import answers, impact as rows
+from palimpsest.store import answers
+from palimpsest.store import impact as rows
 from palimpsest.store.answers import Named
 from palimpsest.store.engine import Connection, Store
 

@@ -1,4 +1,4 @@
-"""notices: what runs changed, as news with whom it concerns: owners, tags and domains, those held last for what is gone.
+"""notices: what runs changed, as news with whom it concerns: owners, tags and domains, the last of what is gone.
 
 First readings are no news (R14), nor what is quiet; siblings that changed alike are one.
 """
@@ -10,6 +10,7 @@ from hashlib import blake2b
 
 from palimpsest.core import say
 from palimpsest.core.aspects import ASPECTS, existence
+from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.belief import State
 from palimpsest.core.entity import short_name
@@ -32,20 +33,20 @@ _EVER = "1970-01-01"
 Members = dict[str, set[str]]
 
 
-def news_since(store: Store, since: Moment, console: str = "") -> list[News]:
+def news_since(store: Store, since: Moment, now: Moment, console: str = "") -> list[News]:
     """What the runs that began at a time or later changed, as far as it was judged; the weightiest first.
 
     `console` is the address under which people reach the console; empty: there is none.
     """
     ids = store.ids
-    return store.read(lambda connection: _Notices(connection, ids, console).news(since))
+    return store.read(lambda connection: _Notices(connection, ids, now, console).news(since))
 
 
 class _Notices(Changes):
     """News at work: it folds, hints, counts and words as the answer about changes does."""
 
-    def __init__(self, connection: Connection, ids: Ids, console: str) -> None:
-        super().__init__(connection, ids, ChangesRequest(since=_EVER), When())
+    def __init__(self, connection: Connection, ids: Ids, now: Moment, console: str) -> None:
+        super().__init__(connection, ids, ChangesRequest(since=_EVER), When(now=now))
         self.console = console
 
     def news(self, since: Moment) -> list[News]:
@@ -138,16 +139,14 @@ def _current(chain: Sequence[Remembered], aspect: str) -> list[Remembered]:
     return [one for one in chain if one.aspect == aspect and one.state is State.CURRENT]
 
 
-def _holds(aspect: str, value: object) -> bool:
+def _holds(aspect: str, value: Json) -> bool:
     """Whether something is there, for telling in few words what was done: an entity that is gone is not."""
     if aspect == EXISTENCE:
-        return existence.exists(value)  # type: ignore[arg-type]
+        return existence.exists(value)
     return value is not None
 
 
 def _alike(row: ChangeRow) -> str:
     """A name for what makes two changes the same one."""
-    run, aspect, key, before, after = alike(row)
-    parts = (bytes(run), str(aspect).encode(), str(key).encode(), bytes(before), bytes(after), row.said.encode())  # type: ignore[call-overload, arg-type]
-    return blake2b(b"\x1f".join(parts), digest_size=16).hexdigest()
-
+    made = repr((*alike(row), row.said)).encode("utf-8", "surrogatepass")
+    return blake2b(made, digest_size=16).hexdigest()

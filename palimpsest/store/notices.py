@@ -98,7 +98,9 @@ def tell(connection: sa.Connection, found: Iterable[tuple[Told, Moment]]) -> Non
     execute_many(connection, sa.insert(notice_sent), _SENT, rows)
 
 
-def move(connection: sa.Connection, positions: Mapping[str, Moment], behind: Mapping[tuple[str, bytes], Cursor]) -> None:
+def move(
+    connection: sa.Connection, positions: Mapping[str, Moment], behind: Mapping[tuple[str, bytes], Cursor]
+) -> None:
     """Move rules on, never back; `behind` are the recipients that are not: those that were and are no more go."""
     held = cursors(connection)
     for rule, position in positions.items():
@@ -111,8 +113,6 @@ def move(connection: sa.Connection, positions: Mapping[str, Moment], behind: Map
         )
         floors = [cursor.floor for (name, _), cursor in behind.items() if name == rule]
         floors.append(Cursor(held[rule, RULE].since, max(position, held[rule, RULE].position)).floor)
-        connection.execute(
-            sa.delete(notice_sent).where(notice_sent.c.rule == rule, notice_sent.c.at < min(floors))
-        )
+        connection.execute(sa.delete(notice_sent).where(notice_sent.c.rule == rule, notice_sent.c.at < min(floors)))
     rows: list[Row] = [(rule, recipient, *cursor) for (rule, recipient), cursor in sorted(behind.items())]
     execute_many(connection, sa.insert(notice_cursor), ("rule", "recipient", "since", "position"), rows)

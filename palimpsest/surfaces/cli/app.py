@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "run": (
         "palimpsest.surfaces.cli.run:run",
-        "Scan, consolidate, verify, publish, as the settings say.",
+        "Scan, consolidate, verify, publish, notify, as the settings say.",
     ),
     "verify": (
         "palimpsest.surfaces.cli.verify:verify",
@@ -59,6 +59,7 @@ COMMANDS = {
         "palimpsest.surfaces.cli.unpublish:unpublish",
         "Take our links away from DataHub, and nothing else.",
     ),
+    "notify": ("palimpsest.surfaces.cli.notify:notify", "Tell people what changed, by the rules of the settings."),
     "show": ("palimpsest.surfaces.cli.show:show", "Show everything that is held about one entity."),
     "brief": ("palimpsest.surfaces.cli.brief:brief", "Tell an agent what to know of entities, in a token budget."),
     "recall": ("palimpsest.surfaces.cli.recall:recall", "Ask a question in words, and be told what is held."),

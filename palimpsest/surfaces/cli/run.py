@@ -1,4 +1,4 @@
-"""`palimpsest run`: scan, consolidate, verify and publish as configured; what a cron job calls."""
+"""`palimpsest run`: scan, consolidate, verify, publish and notify as configured; what a cron job calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from palimpsest.core.errors import ConfigError, PalimpsestError
 from palimpsest.surfaces.cli import diagnostics, output, reports, upkeep
+from palimpsest.surfaces.cli import notify as notices
 from palimpsest.surfaces.cli.consolidate import models
 from palimpsest.surfaces.cli.context import Context
 from palimpsest.surfaces.cli.diagnostics import ExitCode
@@ -31,7 +32,7 @@ def run(
     fail_on: Annotated[str | None, typer.Option(help="Exit 6 after a change, or after a breaking one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> ExitCode:
-    """Scan, consolidate, verify, publish, as the settings say.
+    """Scan, consolidate, verify, publish, notify, as the settings say.
 
     One lease, one report: what a cron job calls.
     """
@@ -46,6 +47,7 @@ def run(
     reader = wiring.reader(settings.run.source, settings, complete=settings.run.complete)
     asked = request(settings, settings.run.source_name or reader.kind, at=at, accept_mass_change=accept_mass_change)
     store = wiring.store_for_writing(settings)
+    wiring.begin_notices(settings, store)
     with (
         closing(reader),
         models(settings, judge if settings.run.consolidate else "rules") as judging,
@@ -70,15 +72,16 @@ def run(
             published = wiring.publish(settings, store)
         except PalimpsestError as error:  # the rest of the run is done, and is told first
             unpublished = error
+    notified, unnotified = notices.after_run(settings, store)
     store.dispose()
     broken = report.verify.broken if report.verify else 0
-    failed = bool(broken or (published and published.lost))
+    failed = bool(broken or (published and published.lost) or (notified and notified.failed))
     reports.log(
         "run.finished", report.scan.run, written=report.scan.written, unchanged=report.scan.unchanged, broken=broken
     )
     if as_json:
-        output.emit_json("run", {"run": report, "publish": published})
-    elif not cli.quiet or failed or unpublished or report.scan.records_failed:
+        output.emit_json("run", {"run": report, "publish": published, "notify": notified})
+    elif not cli.quiet or failed or unpublished or unnotified or report.scan.records_failed:
         lines = reports.scan_lines(report.scan)
         lines += reports.consolidate_lines(report.consolidate) if report.consolidate else []
         if report.verify and broken:
@@ -86,9 +89,12 @@ def run(
         elif report.verify:
             lines.append(f"verify: {report.verify.checked} checks, 0 broken")
         lines += reports.publish_lines(published) if published else []
+        lines += notices.report_lines(notified) if notified else []
         output.emit_text(lines)
     if unpublished:
         raise unpublished
+    if unnotified:
+        raise unnotified
     if failed:
         return ExitCode.FAILED
     if reports.is_tripped(report.scan, settings.run.fail_on):

@@ -1,0 +1,1 @@
+"""Ways to reach people, each speaking its own wire format."""
