@@ -71,6 +71,17 @@ def datahub() -> str:
     return (ROOT / "benchmarks" / "datahub.md").read_text(encoding="utf-8").strip()
 
 
+def notify_rules() -> str:
+    """Every key of a rule of notices."""
+    from palimpsest.config import NotifyRule
+
+    rows = ["| key | what it is | default |", "|---|---|---|"]
+    for name, field in NotifyRule.model_fields.items():
+        default = "" if field.is_required() else f"`{field.default!r}`"
+        rows.append(f"| `{name}` | {field.description} | {default} |")
+    return "\n".join(rows)
+
+
 BLOCKS = {
     "palimpsest demo": lambda: "```text\n" + said("demo") + "\n```",
     "aspects": aspects,
@@ -78,6 +89,7 @@ BLOCKS = {
     "performance": performance,
     "estimates": estimates,
     "benchmarks.datahub": datahub,
+    "notify.rules": notify_rules,
 }
 
 
@@ -127,7 +139,7 @@ def settings() -> str:
 
 def main() -> int:
     """Write the files, or with --check tell which differ."""
-    made = {name: blocks(name) for name in ("README.md", "docs/estimates.md")}
+    made = {name: blocks(name) for name in ("README.md", "docs/estimates.md", "docs/notify.md")}
     made |= {"docs/commands.md": commands(), "docs/settings.md": settings()}
     differing = [name for name, text in made.items() if _read(name) != text]
     if "--check" in sys.argv[1:]:

@@ -506,9 +506,14 @@ def _notice_rule(one: NotifyRule) -> Rule:
 
 
 def begin_notices(settings: Settings, store: Store) -> None:
-    """Have rules of notices that are new begin now: what is scanned from here on is told."""
+    """Have rules of notices that are new begin now: what is scanned from here on is told.
+
+    Raises ConfigError for a rule that cannot be followed, before there is anything to tell.
+    """
     if settings.notify:
-        notify_job.begin(store, notice_rules(settings), clock=SystemClock())
+        rules = notice_rules(settings)
+        _ways(settings, rules)
+        notify_job.begin(store, rules, clock=SystemClock())
 
 
 def notify(

@@ -103,6 +103,13 @@ def test_without_anything_every_value_is_the_default(tmp_path: Path) -> None:
         "mcp.token": None,
         "mcp.hosts": (),
         "mcp.timeout_seconds": 10,
+        "notify": (),
+        "smtp.host": None,
+        "smtp.port": 0,
+        "smtp.security": "starttls",
+        "smtp.user": None,
+        "smtp.password": None,
+        "smtp.sender": None,
     }
 
 

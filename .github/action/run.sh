@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Scan, consolidate, verify, publish, as the settings say; silent when nothing changed. Passes the exit code on.
+# Scan, consolidate, verify, publish, notify, as the settings say; silent when nothing changed. Passes the exit code on.
 set -euo pipefail
 . "$(dirname "$0")/options.sh"
 

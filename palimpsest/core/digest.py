@@ -111,7 +111,7 @@ def pack(title: str, sentences: Iterable[Sentence], limit: int) -> Digest | None
         return None
     every = [*firsts, *(one for some in by_topic.values() for one in some[1:])]
     title = one_line(title)
-    room = limit - words_of(title)
+    room = limit - _title_cost(title)
     if sum(map(_cost, every)) + sum(_head_cost(topic) for topic, some in by_topic.items() if some) > room:
         room -= words_of(_left_out(every))
     taken: list[Sentence] = []
@@ -129,13 +129,17 @@ def pack(title: str, sentences: Iterable[Sentence], limit: int) -> Digest | None
         for topic, some in by_topic.items()
         if topic in used
     )
-    words = words_of(title) + words_of(left) + sum(map(_cost, taken)) + sum(map(_head_cost, used))
+    words = _title_cost(title) + words_of(left) + sum(map(_cost, taken)) + sum(map(_head_cost, used))
     return Digest(title=title, sections=sections, left_out=left, words=words, limit=limit)
 
 
 def _cost(one: Sentence) -> int:
     """The words of a sentence, the mark of a list before it with them."""
     return words_of(one.whole) + 1
+
+
+def _title_cost(title: str) -> int:
+    return words_of(title) + 1
 
 
 def _head_cost(topic: Topic) -> int:

@@ -1,11 +1,12 @@
 """Stale: what is held and no longer fits what else is held, by rules on facts that the store gives. Pure.
 
-Four kinds: what is gone or deprecated and still read; owners who are gone, left everything else or own nothing else;
+Four kinds: what is gone or deprecated and still read; owners who left everything else or own nothing else;
 a description older than what it describes; what has no owner or no description. Nothing is stale by age alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,10 +16,13 @@ from palimpsest.core import say
 from palimpsest.core.aspects.aspect import Json
 from palimpsest.core.aspects.column import canonical
 from palimpsest.core.aspects.records import fields_of
+from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.aspects.words import label_of
+from palimpsest.core.entity import name_of
 from palimpsest.core.ids import BeliefId, EntityId
 from palimpsest.core.moment import Moment, spoken
 
+_NUMBERED = re.compile(r"_v\d+$|_?\d*\*$")
 _BUILT_BY = ("type", "native_type", "nullable", "part_of_key")
 _MOST_NAMED = 3
 _MOST_EVIDENCE = 5
@@ -50,6 +54,11 @@ class Finding:
     at: Moment | None = None
     order: int = 0
 
+    @property
+    def is_weak(self) -> bool:
+        """Whether it is worth a look and no more: a description of what only got more."""
+        return self.kind is Kind.DESCRIPTION and self.order > 0
+
 
 # --- a description older than what it describes -------------------------------------------------------------------
 
@@ -62,12 +71,16 @@ class Text(NamedTuple):
 
 
 class Later(NamedTuple):
-    """A change of what a description may tell: in few words, when it was seen, and when it was not yet so."""
+    """A change of what a description may tell: in few words, when it was seen, and when it was not yet so.
+
+    `adds`: it took nothing away.
+    """
 
     said: str
     at: Moment
     after: Moment | None
     belief: BeliefId
+    adds: bool = False
 
 
 def is_rebuilt(before: Json, after: Json) -> bool:
@@ -78,8 +91,46 @@ def is_rebuilt(before: Json, after: Json) -> bool:
     return any(was.get(name) != now.get(name) for name in _BUILT_BY)
 
 
+class Rewired(NamedTuple):
+    """What an entity is made from now and was not before, and the other way round."""
+
+    new: frozenset[str]
+    lost: frozenset[str]
+
+
+def rewired(before: Json, after: Json, own: str) -> Rewired:
+    """The names that differ between two sets of upstreams of the entity `own`, a URN.
+
+    An entity that is made from itself too is no news, nor is a name that agrees in its last two parts: the same table
+    spelled in full, read by way of another database, or its next version (`_v2`) or shards (`_20*`).
+    """
+    tail = _tail(name_of(own))
+    was, now = (
+        {name for member in members_of(value) if not _is_like(_tail(name := name_of(member[0])), tail)}
+        for value in (before, after)
+    )
+    lost, new = was - now, now - was
+    return Rewired(
+        frozenset(one for one in new if not any(_is_like(_tail(one), _tail(other)) for other in lost)),
+        frozenset(one for one in lost if not any(_is_like(_tail(one), _tail(other)) for other in new)),
+    )
+
+
+def _tail(name: str) -> list[str]:
+    """The last two parts of a name, without the number of its version and without what stands for its shards."""
+    return [_NUMBERED.sub("", part) for part in name.split(".")[-2:]]
+
+
+def _is_like(tail: list[str], other: list[str]) -> bool:
+    same = min(len(tail), len(other))
+    return tail[-same:] == other[-same:]
+
+
 def outdated(texts: Sequence[Text], changes: Iterable[Later]) -> Finding | None:
-    """The newest of an entity's descriptions, if something changed certainly after it was written."""
+    """The newest of an entity's descriptions, if something changed certainly after it was written.
+
+    What only added something weighs less. It is stale from the first of the changes on.
+    """
     if not texts:
         return None
     text = max(texts)
@@ -90,19 +141,18 @@ def outdated(texts: Sequence[Text], changes: Iterable[Later]) -> Finding | None:
     named = [f"{one.said} {spoken(one.at)[:10]}" for one in later[:_MOST_NAMED]]
     more = f" and {len(later) - _MOST_NAMED} more" if len(later) > _MOST_NAMED else ""
     count = say.count_of(len(later), "later change")
-    said = f"description of {spoken(text.since)[:10]} is older than {count}: {', '.join(named)}{more}"
+    said = f"description since {spoken(text.since)[:10]} is older than {count}: {', '.join(named)}{more}"
     refs = dict.fromkeys((text.belief, *(one.belief for one in later)))
-    return Finding(kind=Kind.DESCRIPTION, said=said, evidence=tuple(refs)[:_MOST_EVIDENCE], at=later[-1].at)
+    return Finding(
+        kind=Kind.DESCRIPTION,
+        said=said,
+        evidence=tuple(refs)[:_MOST_EVIDENCE],
+        at=later[-1].at,
+        order=1 if all(one.adds for one in later) else 0,
+    )
 
 
 # --- owners -------------------------------------------------------------------------------------------------------
-
-
-class Gone(NamedTuple):
-    """The catalog says that something does not exist: since when, None where it did not when it was first read."""
-
-    at: Moment | None
-    belief: BeliefId
 
 
 class Owned(NamedTuple):
@@ -113,16 +163,13 @@ class Owned(NamedTuple):
     belief: BeliefId
 
 
-def owner(urn: str, held: BeliefId, entity: EntityId, gone: Gone | None, owned: Iterable[Owned]) -> Finding | None:
+def owner(urn: str, held: BeliefId, entity: EntityId, owned: Iterable[Owned]) -> Finding | None:
     """What is stale about one owner of an entity. `owned` is all that he owns or once owned and that still exists.
 
-    A group that owns one thing is nothing strange.
+    Catalogs are not asked for users: that one is gone shows by what he no longer owns. A group that owns one thing is
+    nothing strange.
     """
     name = label_of(urn)
-    if gone is not None:
-        since = f" since {spoken(gone.at)[:10]}" if gone.at is not None else ""
-        said = f"owner {name} is gone from the catalog{since}"
-        return Finding(kind=Kind.OWNER, said=said, evidence=(held, gone.belief), at=gone.at)
     others = [one for one in owned if one.entity != entity]
     if any(one.until is None for one in others):
         return None
@@ -133,10 +180,10 @@ def owner(urn: str, held: BeliefId, entity: EntityId, gone: Gone | None, owned: 
         until = spoken(Moment(last.until or 0))[:10]
         said = f"owner {name} no longer owns {many} of before, the last until {until}"
         refs = (held, *(one.belief for one in reversed(left.values())))
-        return Finding(kind=Kind.OWNER, said=said, evidence=refs[:_MOST_EVIDENCE], at=last.until, order=1)
+        return Finding(kind=Kind.OWNER, said=said, evidence=refs[:_MOST_EVIDENCE], at=last.until)
     if not urn.startswith("urn:li:corpuser:"):
         return None
-    return Finding(kind=Kind.OWNER, said=f"owner {name} owns nothing else", evidence=(held,), order=2)
+    return Finding(kind=Kind.OWNER, said=f"owner {name} owns nothing else", evidence=(held,), order=1)
 
 
 # --- what is still read, and what lacks something -----------------------------------------------------------------

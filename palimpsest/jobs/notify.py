@@ -20,6 +20,7 @@ from palimpsest.ports import Clock, Notifier, Progress
 from palimpsest.store import notices, runs
 from palimpsest.store.engine import Connection, Store
 from palimpsest.store.notices import RULE, Cursor, Told
+from palimpsest.store.runs import Lease
 
 _LEASE = "notify"
 ReadNews = Callable[[Moment], Sequence[News]]
@@ -47,7 +48,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyReport:
-    """What was sent to whom. `begun` are rules that were new; `unreached` counts, by rule, what no owner can be told."""
+    """What was sent to whom. `begun` are rules that were new; `unreached` counts, by rule, what has nobody to be told."""
 
     dry_run: bool
     begun: tuple[str, ...]
@@ -109,13 +110,7 @@ def notify(
             text = work.message(parcel)
             failure = notifiers[parcel.recipient.to].send(text, parcel.recipient.address)
             if failure is None:
-                told = work.told_by(parcel)
-
-                def write(connection: Connection, told: list[tuple[Told, Moment]] = told) -> None:
-                    notices.tell(connection, told)
-                    runs.beat(connection, lease, clock.now())
-
-                store.write(write)
+                _write_down(store, work.told_by(parcel), lease, clock)
             else:
                 behind |= work.left_behind(parcel)
             sent.append(_notice(parcel, text, failure))
@@ -132,6 +127,16 @@ def notify(
         counts = {"messages": len(sent), "failed": report.failed}
         runs.release(store, lease, state="done", now=clock.now(), counts=counts)
     return report
+
+
+def _write_down(store: Store, told: Sequence[tuple[Told, Moment]], lease: Lease, clock: Clock) -> None:
+    now = clock.now()
+
+    def write(connection: Connection) -> None:
+        notices.tell(connection, told)
+        runs.beat(connection, lease, now)
+
+    store.write(write)
 
 
 class _Work:

@@ -17,6 +17,7 @@ from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import Moment, spoken
 from palimpsest.core.observer import NOTES
 from palimpsest.queries import entities, held
+from palimpsest.queries.brief_stale import stale_units
 from palimpsest.queries.brief_units import (
     Ranked,
     Sureness,
@@ -206,6 +207,7 @@ def _told(
     ranked += beside_units(beside, fresh, {(one.aspect, one.key, one.source) for one in now})
     if presence.exists_for_any(entity.id, sources):
         ranked += gone_units(chains, edits, endings, when)
+        ranked += stale_units(entity, now, edits)
         ranked += [Ranked((1, 0, 26, "", ""), unit) for unit in readers]
     else:
         ranked += last_units(versions, when)

@@ -167,11 +167,12 @@ def _waiting(
 
 
 def _stale(facts: Facts, request: DigestRequest, owned: frozenset[EntityId] | None) -> Iterable[Sentence]:
-    """What became stale in that time."""
+    """What became stale in that time, and is not weak."""
     fresh = [
         one
         for one in facts.ranked()
         if one[0].at is not None
+        and not one[0].is_weak
         and request.since <= one[0].at <= request.until
         and (owned is None or facts.ids.entity(one[1]) in owned)
     ]

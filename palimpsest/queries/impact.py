@@ -93,26 +93,33 @@ def named(connection: Connection, text: str) -> tuple[Named, str]:
     if path:
         entity = entities.resolve(connection, of_field)
         return entity, _column(connection, entity, path)
-    refused: UsageError | None = None
+    wanted = text.strip()
+    found: Named | UsageError
     try:
-        entity = entities.resolve(connection, text)
-        if entity.urn == text.strip() or entity.name.casefold().endswith(text.strip().casefold()):
-            return entity, ""
+        found = entities.resolve(connection, wanted)
     except UsageError as error:
-        entity, refused = None, error  # type: ignore[assignment]
-    for at in reversed([place for place, letter in enumerate(text) if letter == "."]):
+        found = error
+    else:
+        if _is_whole(found, wanted):
+            return found, ""
+    for at in reversed([place for place, letter in enumerate(wanted) if letter == "."]):
+        left, path = wanted[:at], wanted[at + 1 :]
         try:
-            left = entities.resolve(connection, text[:at])
+            entity = entities.resolve(connection, left)
         except UsageError:
             continue
-        ends = left.urn == text[:at].strip() or left.name.casefold().endswith(text[:at].strip().casefold())
-        if ends and (key := _known(connection, left, text[at + 1 :])) is not None:
-            return left, key
-        if left.urn == text[:at].strip():
-            return left, _column(connection, left, text[at + 1 :])
-    if refused is not None:
-        raise refused
-    return entity, ""
+        if entity.urn == left:
+            return entity, _column(connection, entity, path)
+        if _is_whole(entity, left) and (key := _known(connection, entity, path)) is not None:
+            return entity, key
+    if isinstance(found, UsageError):
+        raise found
+    return found, ""
+
+
+def _is_whole(entity: Named, text: str) -> bool:
+    """Whether a text is an entity's URN, or its name to the end."""
+    return entity.urn == text or entity.name.casefold().endswith(text.casefold())
 
 
 def _known(connection: Connection, entity: Named, path: str) -> str | None:

@@ -58,19 +58,19 @@ class Downstream:
     """The lineage below a set of seeds, read once."""
 
     def __init__(self, connection: Connection, ids: Ids, seeds: Iterable[Node], when: When) -> None:
-        self._below: dict[EntityId, list[Edge]] = {}
-        here: set[EntityId] = set()
         frontier = list(dict.fromkeys(entity for entity, _ in seeds))
         seen = set(frontier)
+        edges: list[Edge] = []
         while frontier:
-            edges = answers.edges_from(connection, frontier)
-            unknown = {edge.downstream for edge in edges} - here
-            here |= existing(connection, ids, sorted(unknown), when)
-            for edge in edges:
-                if edge.downstream in here:
-                    self._below.setdefault(edge.upstream, []).append(edge)
-            frontier = sorted((unknown & here) - seen)
+            found = answers.edges_from(connection, frontier)
+            edges += found
+            frontier = sorted({edge.downstream for edge in found} - seen)
             seen.update(frontier)
+        here = existing(connection, ids, sorted({edge.downstream for edge in edges}), when)
+        self._below: dict[EntityId, list[Edge]] = {}
+        for edge in edges:
+            if edge.downstream in here:
+                self._below.setdefault(edge.upstream, []).append(edge)
 
     def of(self, seed: Node) -> set[EntityId]:
         """The entities downstream of an entity, or of a column.

@@ -10,11 +10,11 @@ from hashlib import blake2b
 
 from palimpsest.core import say
 from palimpsest.core.aspects import ASPECTS, existence
-from palimpsest.core.aspects.aspect import Json
+from palimpsest.core.aspects.aspect import Impact, Json
 from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.belief import State
 from palimpsest.core.entity import short_name
-from palimpsest.core.ids import EntityId, Ids, belief_ref
+from palimpsest.core.ids import EntityId, Ids, RunId, belief_ref
 from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import Moment
 from palimpsest.core.notice import EpisodeId, News
@@ -25,6 +25,7 @@ from palimpsest.store import answers, answers_changes, notices
 from palimpsest.store.answers import Remembered
 from palimpsest.store.answers_changes import Wanted
 from palimpsest.store.engine import Connection, Store
+from palimpsest.store.notices import Contested
 
 OWNERSHIP, TAGS, DOMAIN = "ownership", "tags", "domain"
 _NAMED = (OWNERSHIP, TAGS, DOMAIN)
@@ -34,7 +35,9 @@ Members = dict[str, set[str]]
 
 
 def news_since(store: Store, since: Moment, now: Moment, console: str = "") -> list[News]:
-    """What the runs that began at a time or later changed, as far as it was judged; the weightiest first.
+    """What the runs that began at a time or later changed, as far as it was judged, the weightiest first.
+
+    Then what they brought that is contested or proposed, and waits for a person.
 
     `console` is the address under which people reach the console; empty: there is none.
     """
@@ -53,26 +56,24 @@ class _Notices(Changes):
         """Load, fold, hint, count, word, and find whom it concerns."""
         began = notices.runs_since(self.connection, since)
         rows = [self.row(row) for row in answers_changes.changes_of(self.connection, sorted(began), Wanted())]
-        if not rows:
-            return []
+        beside = notices.contested(self.connection, sorted(began))
         rows = self.folded(rows)
         self.hint_columns(rows)
         self.hint_tables(rows)
         self.count_downstream(rows)
         rows.sort(key=weight)
-        members = self.members(rows)
-        return [
-            self.one(row, view, began[row.row.seen.run], members)
+        entities = {one.entity for row in rows for one in (row.row, *row.siblings)}
+        whom = _Concerned(self.members(entities | {one.entity for one in beside}), rows, began)
+        found = [
+            self.one(row, view, began[row.row.seen.run], whom)
             for row, view in zip(rows, self.worded(rows), strict=True)
         ]
+        return found + [self.beside(one, began[one.run], whom) for one in beside]
 
-    def one(self, row: ChangeRow, view: ChangeView, at: Moment, members: Mapping[EntityId, Members]) -> News:
+    def one(self, row: ChangeRow, view: ChangeView, at: Moment, whom: _Concerned) -> News:
         """A change as news."""
         every = (row.row, *row.siblings)
-        named = {
-            aspect: frozenset(name for one in every for name in members.get(one.entity, {}).get(aspect, ()))
-            for aspect in _NAMED
-        }
+        named = {aspect: whom.members([one.entity for one in every], aspect, at) for aspect in _NAMED}
         was, now = _holds(view.aspect, row.before), _holds(view.aspect, row.after)
         what = say.what(view.aspect, view.key) if ASPECTS[view.aspect].paths else ""
         urns = (view.urn, *view.siblings)
@@ -97,10 +98,33 @@ class _Notices(Changes):
             domains=named[DOMAIN],
         )
 
-    def members(self, rows: Iterable[ChangeRow]) -> dict[EntityId, Members]:
-        """Entity → aspect → its members: those held now, and those that these changes took away."""
-        rows = list(rows)
-        entities = sorted({one.entity for row in rows for one in (row.row, *row.siblings)})
+    def beside(self, one: Contested, at: Moment, whom: _Concerned) -> News:
+        """A statement that was put beside what is held, as news: a person is to decide."""
+        named = {aspect: whom.members([one.entity], aspect, at) for aspect in _NAMED}
+        said = f"{one.state}: {say.statement(one.aspect, one.key, loads(one.value))}"
+        return News(
+            episodes=(one.episode,),
+            at=at,
+            run=one.run.hex(),
+            urns=(one.urn,),
+            names=(short_name(one.urn),),
+            aspect=one.aspect,
+            impact=Impact.NOTABLE,
+            line=say.line(what=say.subject(one.urn, one.aspect, one.key), said=said),
+            said=said,
+            short=f"{one.aspect} {one.state}",
+            edit=f"{one.aspect} {one.state}",
+            alike=repr(one.episode),
+            by="",
+            link=f"{self.console}/belief/{belief_ref(one.belief)}" if self.console else "",
+            owners=named[OWNERSHIP],
+            tags=named[TAGS],
+            domains=named[DOMAIN],
+        )
+
+    def members(self, concerned: Iterable[EntityId]) -> dict[EntityId, Members]:
+        """Entity → aspect → the members that are held."""
+        entities = sorted(concerned)
         sources = answers.source_names(self.connection)
         beliefs = [
             self.ids.belief(entity, source, aspect, "")
@@ -111,13 +135,31 @@ class _Notices(Changes):
         chains: dict[EntityId, list[Remembered]] = {}
         for version in answers.versions_of_beliefs(self.connection, beliefs):
             chains.setdefault(version.entity, []).append(version)
-        found = {entity: _members(chain) for entity, chain in chains.items()}
+        return {entity: _members(chain) for entity, chain in chains.items()}
+
+
+class _Concerned:
+    """Whom changes concern: who is held now, and, for what changed until then, whom one of the changes took away."""
+
+    def __init__(
+        self, held: Mapping[EntityId, Members], rows: Sequence[ChangeRow], began: Mapping[RunId, Moment]
+    ) -> None:
+        self._held = held
+        self._taken: dict[tuple[EntityId, str], list[tuple[Moment, set[str]]]] = {}
         for row in rows:
             if row.row.aspect in _NAMED and row.before is not None:
+                taken = (began[row.row.seen.run], {member[0] for member in members_of(row.before)})
                 for one in (row.row, *row.siblings):
-                    of_aspect = found.setdefault(one.entity, {}).setdefault(one.aspect, set())
-                    of_aspect.update(member[0] for member in members_of(row.before))
-        return found
+                    self._taken.setdefault((one.entity, one.aspect), []).append(taken)
+
+    def members(self, entities: Iterable[EntityId], aspect: str, at: Moment) -> frozenset[str]:
+        """The owners, tags or domains of entities that a change of a run that began then concerns."""
+        found: set[str] = set()
+        for entity in entities:
+            found |= self._held.get(entity, {}).get(aspect, set())
+            for until, members in self._taken.get((entity, aspect), ()):
+                found |= members if at <= until else set()
+        return frozenset(found)
 
 
 def _members(chain: Sequence[Remembered]) -> Members:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from threading import Lock
 from typing import NamedTuple
 
 from palimpsest.core.aspects.aspect import Impact
@@ -73,10 +74,34 @@ class OverviewView:
     runs: tuple[RunView, ...]
 
 
-def overview(store: Store, when: When) -> OverviewView:
-    """The memory at a glance."""
+class _Held(NamedTuple):
+    totals: Totals
+    pending: int
+    waiting: int
+    kinds: list[Used]
+    platforms: list[Used]
+
+
+class KeptWeights:
+    """What readings changed, by weight, counted anew only when an episode was written, judged or dropped since."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[tuple[object, ...], Mapping[RunId, Mapping[int, int]]] = ((), {})
+        self._counting = Lock()
+
+    def of(self, connection: Connection, runs: Sequence[RunId], held: _Held) -> Mapping[RunId, Mapping[int, int]]:
+        """Run → impact → how many."""
+        stamp = (*runs, held.totals.episodes, held.totals.changes, held.pending)
+        with self._counting:
+            if stamp != self._kept[0]:
+                self._kept = (stamp, answers_pages.impacts_of(connection, runs))
+            return self._kept[1]
+
+
+def overview(store: Store, when: When, kept: KeptWeights | None = None) -> OverviewView:
+    """The memory at a glance. Who asks often hands in the same `kept`."""
     held = store.read(_held)
-    days, found = store.read(_read)
+    days, found = store.read(lambda connection: _read(connection, held, kept or KeptWeights()))
     return OverviewView(
         entities=held.totals.entities,
         beliefs=held.totals.beliefs,
@@ -95,14 +120,6 @@ def overview(store: Store, when: When) -> OverviewView:
     )
 
 
-class _Held(NamedTuple):
-    totals: Totals
-    pending: int
-    waiting: int
-    kinds: list[Used]
-    platforms: list[Used]
-
-
 def _held(connection: Connection) -> _Held:
     return _Held(
         answers_pages.totals(connection),
@@ -113,14 +130,14 @@ def _held(connection: Connection) -> _Held:
     )
 
 
-def _read(connection: Connection) -> tuple[tuple[DayView, ...], tuple[SourceView, ...]]:
+def _read(connection: Connection, held: _Held, kept: KeptWeights) -> tuple[tuple[DayView, ...], tuple[SourceView, ...]]:
     readings = [one for one in answers_changes.readings_between(connection, None, None) if one.finished]
     newest = max((one.read_at for one in readings), default=None)
     days: tuple[DayView, ...] = ()
     if newest is not None:
         last = to_datetime(newest).date()
         lately = [one for one in readings if one.read_at // _DAY > newest // _DAY - _DAYS]
-        weights = answers_pages.impacts_of(connection, [one.run for one in lately if one.written and not one.is_first])
+        weights = kept.of(connection, [one.run for one in lately if one.written and not one.is_first], held)
         days = _days(last, lately, weights)
     sources = tuple(
         SourceView(

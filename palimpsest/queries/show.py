@@ -17,10 +17,12 @@ from palimpsest.core.entity import name_of, platform_of, short_name
 from palimpsest.core.ids import BeliefId, EntityId, Ids, short_ref
 from palimpsest.core.jsontext import dumps, loads
 from palimpsest.core.moment import to_datetime
-from palimpsest.queries import entities, held, lineage
+from palimpsest.core.stale import Reader
+from palimpsest.queries import entities, held, lineage, stale_facts
 from palimpsest.queries.confidence import confidences
 from palimpsest.queries.edits import edits_of
 from palimpsest.queries.held import EXISTENCE, BeliefView, EntityView, Presence, Sure, When
+from palimpsest.queries.stale_facts import FindingView
 from palimpsest.store import answers
 from palimpsest.store.answers import Named, Remembered
 from palimpsest.store.engine import Connection, Store
@@ -98,7 +100,7 @@ class EntityPage:
     """All that is shown of one entity. `last_held` is what was current when it went away, and is not current.
 
     `label` is what our link in the catalog says of it; empty for one that is gone. `beside` is what is contested or
-    proposed: it stands beside what is current, and is not.
+    proposed: it stands beside what is current, and is not. `stale` is what its own beliefs tell to be so.
     """
 
     entity: EntityView
@@ -113,6 +115,7 @@ class EntityPage:
     last_held: tuple[BeliefView, ...]
     label: str
     beside: tuple[BeliefView, ...] = ()
+    stale: tuple[FindingView, ...] = ()
 
 
 def show(store: Store, text: str, when: When) -> EntityPage:
@@ -136,7 +139,7 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
     exists = presence.exists_for_any(entity.id, known)
     views = {one.belief: view(one) for one in now}
     listed = sorted((one for one in now if one.aspect not in _APART), key=_rank)
-    upstreams, downstreams = _neighbours(connection, ids, entity, now, when)
+    upstreams, downstreams, readers = _neighbours(connection, ids, entity, now, when)
     count = answers.label_count(connection, entity.id) if exists else None
     return EntityPage(
         entity=entities.entity_view(entity),
@@ -155,6 +158,15 @@ def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage
         last_held=() if exists else _last_held(versions, when, view),
         label=link.label_of(count.beliefs, count.revisions, count.latest) if count is not None else "",
         beside=tuple(view(one) for one in sorted(held.beside(versions, when, presence), key=_rank)),
+        stale=stale_facts.of_entity(
+            stale_facts.OneEntity(
+                entity=entity,
+                now=now,
+                edits={belief: edits_of(chain, when) for belief, chain in chains.items()},
+                readers=readers,
+                gone=None if exists else stale_facts.last_said(presence, entity.id, known),
+            )
+        ),
     )
 
 
@@ -241,14 +253,14 @@ def _fields(version: Remembered | None) -> dict[str, Json]:
 
 def _neighbours(
     connection: Connection, ids: Ids, entity: Named, now: Sequence[Remembered], when: When
-) -> tuple[tuple[NeighbourView, ...], tuple[NeighbourView, ...]]:
-    """What the entity is made from, whether it exists or not, and what exists and is made from it."""
+) -> tuple[tuple[NeighbourView, ...], tuple[NeighbourView, ...], tuple[Reader, ...]]:
+    """What the entity is made from, whether it exists or not; what exists and is made from it, and by which beliefs."""
     above: dict[EntityId, str] = {}
     for one in now:
         if one.aspect == "upstreams":
             above.update((ids.entity(member[0]), member[0]) for member in members_of(loads(one.value)))
-    below = [edge.downstream for edge in lineage.edges_below(connection, ids, [entity], when)]
-    below = [one for one in below if one != entity.id]
+    edges = lineage.edges_below(connection, ids, [entity], when)
+    below = [edge.downstream for edge in edges if edge.downstream != entity.id]
     around = list(dict.fromkeys([*above, *below]))
     here = lineage.existing(connection, ids, around, when)
     named = answers.entities_by_id(connection, around)
@@ -261,7 +273,12 @@ def _neighbours(
         for one in dict.fromkeys(below)
         if one in here and one in named
     ]
-    return tuple(sorted(upstreams, key=_by_name)), tuple(sorted(downstreams, key=_by_name))
+    readers = [
+        Reader(short_name(named[edge.downstream].urn), edge.belief)
+        for edge in edges
+        if edge.downstream in here and edge.downstream in named and edge.downstream != entity.id
+    ]
+    return tuple(sorted(upstreams, key=_by_name)), tuple(sorted(downstreams, key=_by_name)), tuple(readers)
 
 
 def _by_name(neighbour: NeighbourView) -> tuple[str, str]:

@@ -1,25 +1,18 @@
-"""stale: what is held and no longer fits: texts, owners, what is read, what is missing. The whole store, or one entity.
+"""stale: what is held and no longer fits, in the whole store: texts, owners, what is read, what is missing.
 
 Everything is read in statements for all entities at once. What needs every entity's history (an owner who left
-everything else) is told of the whole store only.
+everything else) is told here only; what one entity tells by itself is in stale_facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
 
-from palimpsest.core import say
-from palimpsest.core.aspects import existence
-from palimpsest.core.aspects.aspect import Impact, Json
-from palimpsest.core.aspects.records import fields_of
-from palimpsest.core.aspects.sets import members_of
-from palimpsest.core.aspects.words import label_of
+from palimpsest.core.aspects.aspect import Impact
 from palimpsest.core.belief import State
 from palimpsest.core.entity import short_name
-from palimpsest.core.ids import BeliefId, EntityId, Ids, belief_ref, short_ref
+from palimpsest.core.ids import BeliefId, EntityId, Ids
 from palimpsest.core.impact import counts_below
 from palimpsest.core.jsontext import loads
 from palimpsest.core.labels import is_named
@@ -28,15 +21,11 @@ from palimpsest.core.observer import NOTES
 from palimpsest.core.stale import (
     DATA,
     Finding,
-    Gone,
     Kind,
-    Lack,
     Later,
     Owned,
     Reader,
-    Text,
     cut,
-    is_rebuilt,
     lacking,
     outdated,
     owner,
@@ -44,19 +33,30 @@ from palimpsest.core.stale import (
     still_read,
 )
 from palimpsest.queries import held
-from palimpsest.queries.edits import Edit
-from palimpsest.queries.held import EXISTENCE, Presence, When, moment_view
+from palimpsest.queries.held import EXISTENCE, Presence, When
+from palimpsest.queries.stale_facts import (
+    FindingView,
+    finding_view,
+    is_deprecated,
+    is_of_the_build,
+    is_told,
+    lack_of,
+    last_said,
+    later_of,
+    since,
+    texts_of,
+    urns_of,
+)
 from palimpsest.store import answers, answers_changes, impact
 from palimpsest.store import stale as rows
-from palimpsest.store.answers import Named, Remembered
-from palimpsest.store.answers_changes import Changed, Wanted
+from palimpsest.store.answers import Remembered
+from palimpsest.store.answers_changes import Wanted
 from palimpsest.store.engine import Connection, Store
 
 _CELLS = (
     (EXISTENCE, ""), ("ownership", ""), ("deprecation", ""), ("upstreams", ""),
     ("description", "source"), ("description", "edited"),
 )  # fmt: skip
-_OWNERLESS = frozenset({"corpuser", "corpGroup"})
 _MOST_READERS = 3
 Ranked = tuple[Finding, str, int]
 
@@ -69,26 +69,6 @@ class StaleRequest:
     platform: str | None = None
     kinds: tuple[Kind, ...] = tuple(Kind)
     most: int = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingView:
-    """One finding: what is stale about which entity, who owns that, and the beliefs that show it.
-
-    `line` tells it whole; `at` is when a change made it so, None where it was so when it was first read.
-    """
-
-    kind: str
-    urn: str
-    name: str
-    platform: str
-    owners: tuple[str, ...]
-    said: str
-    line: str
-    at: datetime | None
-    downstream: int
-    beliefs: tuple[str, ...]
-    refs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +148,7 @@ class Facts:
             beliefs = finding.evidence
             if finding.kind is Kind.LACKING:
                 beliefs = tuple(dict.fromkeys((*beliefs, *sorted(edges.get(one, ()))[:_MOST_READERS])))
-            views.append(_view(self.named[one], finding, beliefs, below, self.owners.get(one, ())))
+            views.append(finding_view(self.named[one], finding, beliefs, below, self.owners.get(one, ())))
         return views
 
     def owned_by(self, text: str, since: Moment, until: Moment) -> frozenset[EntityId] | None:
@@ -176,7 +156,7 @@ class Facts:
         ever = [
             version
             for version in self.versions
-            if version.aspect == "ownership" and any(is_named(urn, text) for urn in _urns(version))
+            if version.aspect == "ownership" and any(is_named(urn, text) for urn in urns_of(version))
         ]
         if not ever:
             return None
@@ -197,7 +177,7 @@ class Facts:
         found: dict[EntityId, set[str]] = {}
         for one in self.versions:
             if one.aspect == "ownership" and self._holds(one):
-                found.setdefault(one.entity, set()).update(_urns(one))
+                found.setdefault(one.entity, set()).update(urns_of(one))
         return {one: tuple(sorted(urns)) for one, urns in found.items()}
 
     def _holds(self, one: Remembered) -> bool:
@@ -210,7 +190,7 @@ class Facts:
                 if is_deprecated(loads(version.value)):
                     states[one] = "deprecated", version
         for one in self.named.keys() - self.here:
-            said = _last_said(self.presence, one, self.sources)
+            said = last_said(self.presence, one, self.sources)
             if said is not None:
                 states[one] = "gone", said
         wanted = sorted(one for one in states if self.below.get(one))
@@ -230,15 +210,14 @@ class Facts:
         for one in self.versions:  # by belief and number: the last word on each entity is kept
             if one.aspect == "ownership" and one.entity in self.here and self.when.knows(one):
                 until = None if self._holds(one) else self.when.ended(one)
-                for urn in _urns(one):
+                for urn in urns_of(one):
                     before = owned.setdefault(urn, {}).get(one.entity)
                     if before is None or before.until is not None:
                         owned[urn][one.entity] = Owned(one.entity, until, one.belief)
-        gone = gone_among(self.connection, self.ids, sorted(owned), self.sources, self.when)
         for urn, places in owned.items():
             for place in places.values():
                 if place.until is None:
-                    finding = owner(urn, place.belief, place.entity, gone.get(urn), places.values())
+                    finding = owner(urn, place.belief, place.entity, places.values())
                     if finding is not None:
                         yield place.entity, finding
 
@@ -254,11 +233,11 @@ class Facts:
             wanted = Wanted(aspect=aspect, seen=(oldest, None), known_at=self.when.known_at)
             for row in answers_changes.changes_of(self.connection, runs, wanted):
                 if aspect != EXISTENCE and is_of_the_build(row):
-                    changed.setdefault(row.entity, []).append(_later(row, ""))
+                    changed.setdefault(row.entity, []).append(later_of(row, ""))
                 if aspect != "upstreams" and row.seen.impact is Impact.BREAKING:
-                    broken.setdefault(row.entity, []).append(_later(row, short_name(row.urn)))
+                    broken.setdefault(row.entity, []).append(later_of(row, short_name(row.urn)))
         for one, some in texts.items():
-            above = {self.ids.entity(urn) for version in self.now[one].get("upstreams", ()) for urn in _urns(version)}
+            above = {self.ids.entity(urn) for version in self.now[one].get("upstreams", ()) for urn in urns_of(version)}
             later = [*changed.get(one, ()), *(row for up in sorted(above - {one}) for row in broken.get(up, ()))]
             finding = outdated(some, later)
             if finding is not None and one in self.here:
@@ -272,7 +251,8 @@ class Facts:
                 seeing[version.aspect].add(version.source)
                 ended[version.entity, version.aspect] = version
         for one in sorted(self.here):
-            if self.named[one].kind not in DATA:
+            is_going = any(is_deprecated(loads(ver.value)) for ver in self.now.get(one, {}).get("deprecation", ()))
+            if self.named[one].kind not in DATA or is_going:
                 continue
             speaking = {source for source in self.sources if self.presence.said(one, source) is not None}
             lacks = []
@@ -281,155 +261,8 @@ class Facts:
                 if not speaking & seeing[aspect] or any(is_told(version) for version in now):
                     continue
                 last = ended.get((one, aspect))
-                lacks.append(_lack(what, last, now, self.when))
-            said = _last_said(self.presence, one, self.sources)
+                lacks.append(lack_of(what, last, now, self.when))
+            said = last_said(self.presence, one, self.sources)
             finding = lacking(lacks, [said.belief] if said is not None else [])
             if finding is not None:
                 yield one, finding
-
-
-# --- one entity, from what was read of it -------------------------------------------------------------------------
-
-
-class OneEntity(NamedTuple):
-    """What was read of an entity for another answer: what is current, the edits by belief, who reads it."""
-
-    entity: Named
-    exists: bool
-    now: Sequence[Remembered]
-    edits: Mapping[BeliefId, Sequence[Edit]]
-    readers: Sequence[Reader]
-    gone: Remembered | None
-
-
-def of_entity(
-    connection: Connection, ids: Ids, one: OneEntity, sources: Sequence[str], when: When
-) -> tuple[FindingView, ...]:
-    """What is stale about one entity by its own beliefs: no more is read than whether its owners exist."""
-    found: list[Finding | None] = []
-    deprecated = [ver for ver in one.now if ver.aspect == "deprecation" and is_deprecated(loads(ver.value))]
-    state = [("gone", one.gone)] if one.gone is not None and not one.exists else [("deprecated", v) for v in deprecated]
-    found += [still_read(word, since(version), version.belief, one.readers) for word, version in state[:1]]
-    if one.exists:
-        owned = [version for version in one.now if version.aspect == "ownership" and version.source != NOTES]
-        owners = {urn: version for version in owned for urn in _urns(version)}
-        gone = gone_among(connection, ids, sorted(owners), [name for name in sources if name != NOTES], when)
-        found += [owner(urn, owners[urn].belief, one.entity.id, gone[urn], ()) for urn in sorted(gone)]
-        texts = texts_of([version for version in one.now if version.aspect == "description"])
-        edits = [edit for chain in one.edits.values() for edit in chain if _builds(edit)]
-        found.append(outdated(texts, [_edited(edit) for edit in edits]))
-    told = [(finding, one.entity.urn, len(one.readers)) for finding in found if finding is not None]
-    return tuple(_view(one.entity, finding, finding.evidence, below, ()) for finding, _, below in ranked(told))
-
-
-def _builds(edit: Edit) -> bool:
-    version = edit.version
-    if edit.impact is Impact.QUIET or version.source == NOTES:
-        return False
-    if version.aspect == "upstreams":
-        return True
-    return version.aspect == "column" and is_rebuilt(_value(edit.before), _value(edit.after))
-
-
-def _edited(edit: Edit) -> Later:
-    version = edit.version
-    after = edit.after.valid_after if edit.after is not None else None
-    was, now = edit.before is not None, edit.after is not None
-    return Later(say.edited(version.aspect, version.key, was=was, now=now), edit.at, after, version.belief)
-
-
-# --- facts --------------------------------------------------------------------------------------------------------
-
-
-def gone_among(
-    connection: Connection, ids: Ids, urns: Sequence[str], sources: Sequence[str], when: When
-) -> dict[str, Gone]:
-    """Those of the URNs of which the catalog says that they do not exist."""
-    by_id = {ids.entity(urn): urn for urn in urns}
-    beliefs = [ids.belief(one, source, EXISTENCE, "") for one in by_id for source in sources]
-    presence = Presence(answers.versions_of_beliefs(connection, beliefs), when)
-    found = {}
-    for one, urn in by_id.items():
-        if not presence.exists_for_any(one, sources):
-            said = _last_said(presence, one, sources)
-            if said is not None:
-                found[urn] = Gone(since(said), said.belief)
-    return found
-
-
-def texts_of(versions: Iterable[Remembered]) -> list[Text]:
-    """Descriptions, each since it was last worded."""
-    return [
-        Text(max((version.valid_from, *(said.said_at for said in version.wordings))), version.belief)
-        for version in versions
-        if version.source != NOTES and is_told(version)
-    ]
-
-
-def is_deprecated(value: Json) -> bool:
-    """Whether a deprecation says that its entity is."""
-    return bool(fields_of(value).get("deprecated"))
-
-
-def is_told(version: Remembered) -> bool:
-    """Whether a version of a text or of a set says anything."""
-    value = loads(version.value)
-    return bool(value.strip() if isinstance(value, str) else members_of(value))
-
-
-def is_of_the_build(row: Changed) -> bool:
-    """Whether a change is one of what an entity is built of."""
-    before, after = (loads(one) if one is not None else None for one in (row.before, row.after))
-    return row.aspect == "upstreams" or is_rebuilt(before, after)
-
-
-def since(version: Remembered) -> Moment | None:
-    """When a version came to hold by a change; None for what was so when it was first read."""
-    return None if version.founded.baseline else version.valid_from
-
-
-def _last_said(presence: Presence, one: EntityId, sources: Sequence[str]) -> Remembered | None:
-    """The last word of any source on whether an entity exists."""
-    said = [found for source in sources if (found := presence.said(one, source)) is not None]
-    return max(said, key=lambda version: (not existence.exists(loads(version.value)), version.valid_from), default=None)
-
-
-def _lack(what: str, last: Remembered | None, now: Sequence[Remembered], when: When) -> Lack:
-    if now:  # an empty set or text is held
-        return Lack(what, since(now[0]), now[0].belief)
-    if last is None:
-        return Lack(what)
-    return Lack(what, when.ended(last), last.belief)
-
-
-def _later(row: Changed, name: str) -> Later:
-    said = say.edited(row.aspect, row.key, was=row.before is not None, now=row.after is not None)
-    if row.aspect == EXISTENCE:
-        said = "gone"
-    seen = row.seen
-    at = seen.observed_at
-    return Later(f"upstream {name}: {said}" if name else said, at, seen.after_at, row.belief)
-
-
-def _urns(version: Remembered) -> set[str]:
-    return {member[0] for member in members_of(loads(version.value)) if member[0]}
-
-
-def _value(version: Remembered | None) -> Json:
-    return loads(version.value) if version is not None else None
-
-
-def _view(one: Named, finding: Finding, beliefs: Sequence[BeliefId], below: int, owners: Sequence[str]) -> FindingView:
-    return FindingView(
-        kind=finding.kind.value,
-        urn=one.urn,
-        name=one.name,
-        platform=one.platform,
-        owners=tuple(label_of(urn) for urn in owners),
-        said=finding.said,
-        line=f"{short_name(one.urn)}: {finding.said}",
-        at=moment_view(finding.at),
-        downstream=below,
-        beliefs=tuple(belief_ref(belief) for belief in beliefs),
-        refs=tuple(short_ref(belief) for belief in beliefs),
-    )

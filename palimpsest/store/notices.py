@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from palimpsest.core.ids import RunId
+from palimpsest.core.ids import BeliefId, EntityId, RunId
 from palimpsest.core.moment import Moment
 from palimpsest.core.notice import EpisodeId
 from palimpsest.store.bulk import Row, execute_many
-from palimpsest.store.schema import episode, notice_cursor, notice_sent, run
+from palimpsest.store.schema import cell, entity, episode, notice_cursor, notice_sent, run, version
 
 MARGIN_MS = 3_600_000
 RULE = bytes(16)  # in place of a recipient: the rule itself
 JOB = "notify"
+_AT_ONCE = 2_000
 _SENT = ("rule", "recipient", "cell_id", "number", "at")
 
 
@@ -70,6 +71,44 @@ def runs_since(connection: sa.Connection, since: Moment) -> dict[RunId, Moment]:
         sa.select(run.c.id, run.c.started_at).where(run.c.started_at >= since, run.c.job.not_in(("backfill", JOB)))
     )
     return {RunId(bytes(row[0])): row[1] for row in rows}
+
+
+class Contested(NamedTuple):
+    """A statement that is contested or proposed still: its episode and run, what it is about, and what it says."""
+
+    episode: EpisodeId
+    run: RunId
+    entity: EntityId
+    urn: str
+    aspect: str
+    key: str
+    belief: BeliefId
+    state: str
+    value: str
+
+
+def contested(connection: sa.Connection, run_ids: Sequence[RunId]) -> list[Contested]:
+    """What runs brought that is put beside what is held, and waits for a person; by entity."""
+    found: list[Contested] = []
+    for start in range(0, len(run_ids), _AT_ONCE):
+        statement = (
+            sa.select(
+                cell.c.id, episode.c.number, episode.c.run_id, cell.c.entity_id, entity.c.urn, cell.c.aspect,
+                cell.c.key, cell.c.belief_id, version.c.state, episode.c.value,
+            )
+            .select_from(episode)
+            .join(cell, cell.c.id == episode.c.cell_id)
+            .join(entity, entity.c.id == cell.c.entity_id)
+            .join(version, sa.and_(version.c.cell_id == episode.c.cell_id, version.c.episode == episode.c.number))
+            .where(
+                episode.c.run_id.in_(run_ids[start : start + _AT_ONCE]), sa.not_(episode.c.baseline),
+                version.c.state.in_(("contested", "proposed")), episode.c.forgotten_at.is_(None),
+            )
+            .order_by(cell.c.id, episode.c.number)
+        )  # fmt: skip
+        for cell_id, number, *rest in connection.execute(statement):
+            found.append(Contested(EpisodeId(cell_id, number), *rest))
+    return found
 
 
 def settled(connection: sa.Connection, now: Moment) -> Moment:

@@ -128,6 +128,8 @@ def _failure(error: smtplib.SMTPException) -> Failure:
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return Failure(status=401, text=f"{error.smtp_code} it refused user or password")
     if isinstance(error, smtplib.SMTPServerDisconnected):
+        if isinstance(error.__context__, TimeoutError):
+            return Failure(status=0, text="the mail server said nothing")
         return Failure(status=502, text="it broke the connection off")
     said: bytes | str
     if isinstance(error, smtplib.SMTPRecipientsRefused):

@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "run": (
         "palimpsest.surfaces.cli.run:run",
-        "Scan, consolidate, verify, publish, notify, as the settings say.",
+        "Scan, consolidate, verify, publish, notify.",
     ),
     "verify": (
         "palimpsest.surfaces.cli.verify:verify",

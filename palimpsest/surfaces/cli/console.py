@@ -50,9 +50,11 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    workers: Annotated[int, typer.Option(metavar="COUNT", min=1, max=64, help="How many processes answer.")] = 2,
 ) -> None:
     """Serve the pages until interrupted; they are only read."""
     _check_extra()
+    from palimpsest import wiring
     from palimpsest.surfaces.console import app as console
     from palimpsest.surfaces.console import security, serving
     from palimpsest.surfaces.console.answering import Settled
@@ -65,11 +67,12 @@ def serve(
         door=security.Door(token, settings.console.public_url or ""),
         secure=(settings.console.public_url or "").startswith("https:"),
     )
-    desk = desk_of(settings, milliseconds=console.READ_MS)
+    wiring.store_for_reading(settings).dispose()  # what is wrong with it is told before anybody asks
     listening = serving.listen(host, port)
-    made = console.create_app(desk, settled)
     diagnostics.note(f"the console is at {serving.address(listening)}{settled.root}/ until ^C")
-    serving.serve(made, listening)
+    serving.serve(
+        lambda: console.create_app(desk_of(settings, milliseconds=console.READ_MS), settled), listening, workers
+    )
 
 
 @app.command()

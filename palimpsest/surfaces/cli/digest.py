@@ -20,13 +20,9 @@ _DAY = 86_400_000
 def digest(
     ctx: typer.Context,
     *,
-    daily: Annotated[
-        bool, typer.Option("--daily", help="The last 24 hours in at most 150 words: the default.")
-    ] = False,
+    daily: Annotated[bool, typer.Option("--daily", help="The last 24 hours in at most 150 words (default).")] = False,
     weekly: Annotated[bool, typer.Option("--weekly", help="The last 7 days in at most 250 words.")] = False,
-    since: Annotated[
-        str | None, typer.Option(help="From this date or time on, or a span before now (7d, 24h).")
-    ] = None,
+    since: Annotated[str | None, typer.Option(help="From this date or time on, or a span back (7d, 24h).")] = None,
     until: Annotated[str | None, typer.Option(help="Up to this date or time instead of now.")] = None,
     owner: Annotated[
         str | None, typer.Option(help="Only what this user or group owns or owned: a URN or a name.")

@@ -52,7 +52,7 @@ def notify(
     elif dry_run:
         output.emit_text(preview_lines(report))
     elif not cli.quiet or report.failed:
-        output.emit_text(report_lines(report))
+        output.emit_text(report_lines(report) or ["nothing is new: nobody was told"])
     return ExitCode.FAILED if report.failed else ExitCode.OK
 
 
@@ -75,8 +75,8 @@ def report_lines(report: NotifyReport) -> list[str]:
     lines = [f"notify: rule {name} is new, and begins here" for name in report.begun]
     lines += [_line(one) for one in report.notices]
     for rule, count in report.unreached.items():
-        lines.append(f"notify: {count} changes of rule {rule} have no owner who can be reached")
-    return [output.neutral_line(line) for line in lines] or ["notify: nothing is new"]
+        lines.append(f"notify: {_unreached(rule, count)}")
+    return [output.neutral_line(line) for line in lines]
 
 
 def preview_lines(report: NotifyReport) -> list[str]:
@@ -87,7 +87,7 @@ def preview_lines(report: NotifyReport) -> list[str]:
         lines += [f"  - {line.text}" for line in one.message.lines]
         lines += [f"  {one.message.link}"] if one.message.link else []
     for rule, count in report.unreached.items():
-        lines.append(f"{count} changes of rule {rule} have no owner who can be reached")
+        lines.append(_unreached(rule, count))
     return [output.neutral_line(line) for line in lines] or ["nothing is new: nobody would be told"]
 
 
@@ -99,3 +99,7 @@ def _line(one: Notice) -> str:
 
 def _to(one: Notice) -> str:
     return f"{one.to} {one.address} (rule {', '.join(one.rules)})"
+
+
+def _unreached(rule: str, count: int) -> str:
+    return f"rule {rule}: nobody can be told of {count} change{'' if count == 1 else 's'}"

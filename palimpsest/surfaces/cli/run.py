@@ -32,9 +32,9 @@ def run(
     fail_on: Annotated[str | None, typer.Option(help="Exit 6 after a change, or after a breaking one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> ExitCode:
-    """Scan, consolidate, verify, publish, notify, as the settings say.
+    """Scan, consolidate, verify, publish, notify.
 
-    One lease, one report: what a cron job calls.
+    As the settings say; one lease, one report: what a cron job calls.
     """
     from palimpsest import wiring
     from palimpsest.jobs import run as job

@@ -57,6 +57,8 @@ def page_lines(page: EntityPage) -> list[str]:
         lines += ["", f"sources disagree: {place.aspect}{' ' + place.key if place.key else ''}"]
         rows = [(f"  {said.source}", said.statement, asking.since(said.since_text, said.by)) for said in place.said]
         lines += output.table(rows)
+    if page.stale:
+        lines += ["", "stale", *(f"  {one.said}{''.join(f' [{ref}]' for ref in one.refs)}" for one in page.stale)]
     if page.changes:
         lines += ["", "last changes"]
         lines += output.table(

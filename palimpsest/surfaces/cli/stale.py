@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HEADS = {
     "read": "gone or deprecated, and still read",
-    "owner": "owners who are gone or own nothing else",
+    "owner": "owners who left everything else or own nothing else",
     "description": "descriptions older than what they describe",
     "lacking": "without owner or description, by what depends on them",
 }
@@ -27,7 +27,8 @@ def stale(
     owner: Annotated[str | None, typer.Option(help="Only what this user or group owns: a URN or a name.")] = None,
     platform: Annotated[str | None, typer.Option(help="Only entities of this platform.")] = None,
     kind: Annotated[
-        list[str] | None, typer.Option(help="Only these findings: read, owner, description or lacking.")
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Only these findings: read, owner, description or lacking."),
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="How many findings of a kind are listed.")] = 20,
     as_json: AsJson = False,

@@ -13,12 +13,15 @@ from starlette.exceptions import HTTPException
 
 from palimpsest.core.errors import PalimpsestError, UsageError
 from palimpsest.logs import logger
+from palimpsest.queries.overview import OverviewView
 from palimpsest.surfaces.cli.output import json_document
 from palimpsest.surfaces.console import rendering
 from palimpsest.surfaces.console.links import ServerLinks
 from palimpsest.surfaces.console.pages import MENU, Asked, Desk, Page, context_of, times_of
+from palimpsest.surfaces.console.rules import RulesView
 from palimpsest.surfaces.console.security import COOKIE, HEADERS, LONGEST_PATH, LONGEST_QUERY, Door, Refusal
 
+_COUNTED_UNASKED = 100_000  # episodes of a store whose rules are counted in a second or two
 _OTHER = ("Not to be read here", "")
 SAID = {
     401: _OTHER,
@@ -81,11 +84,15 @@ class Answers:
         if view is None:
             return self.problem(request, 404)
         links = ServerLinks(self.desk.store.ids, self.settled.root, rendering.stamp(), times_of(asked))
-        rules = self.desk.rules.view(patience=0.0) if page.name == "overview" else None
+        rules = self._rules(view) if isinstance(view, OverviewView) else None
         given = asked.model_dump(mode="json", exclude_defaults=True)
         twin = links.page(page.json_path.replace("{id}", place), **given)
         context = context_of(page, asked, place, twin=twin, rules=rules)
         return response(rendering.html(page.template, view, links, context), "text/html")
+
+    def _rules(self, view: OverviewView) -> RulesView:
+        """The health of the rules for the overview: of a large store, as it was when somebody asked for it."""
+        return self.desk.rules.view(patience=0.0, begin=view.episodes <= _COUNTED_UNASKED)
 
     def document(self, request: Request, page: Page, asked: Asked, place: str) -> Response:
         """A page as JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,7 +18,7 @@ from palimpsest.queries.entity_page import EntityPageView, entity_page
 from palimpsest.queries.held import When
 from palimpsest.queries.inbox import InboxView, inbox
 from palimpsest.queries.listing import MOST_LISTED, ListingPage, Shown, Sort, Wanted, listing
-from palimpsest.queries.overview import OverviewView, overview
+from palimpsest.queries.overview import KeptWeights, OverviewView, overview
 from palimpsest.queries.recall import Meaning, RecallRequest
 from palimpsest.queries.run_page import MOST_RUNS, RunPageView, RunsPageView, run_page, runs_page
 from palimpsest.queries.runs import run
@@ -39,6 +39,7 @@ class Desk:
     clock: Clock
     rules: RulesKeeper
     meaning: Callable[[str], Meaning | None]
+    weights: KeptWeights = field(default_factory=KeptWeights)
 
 
 class Asked(BaseModel):
@@ -240,7 +241,7 @@ def _run(desk: Desk, asked: RunsAsked, text: str) -> RunPageView | None:
 PAGES = (
     Page(
         name="overview", path="/", title="Overview", menu="Overview", view_type=OverviewView,
-        view=lambda desk, asked, _: overview(desk.store, when_of(desk, asked)),
+        view=lambda desk, asked, _: overview(desk.store, when_of(desk, asked), desk.weights),
     ),
     Page(
         name="entities", path="/entities", title="Entities", menu="Entities", view_type=ListingPage, view=_entities,

@@ -158,7 +158,7 @@ def moment(when: datetime | None, *, seconds: bool = False) -> Markup:
         return Markup("–")
     spoken = when.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
     exact = when.isoformat().replace("+00:00", "Z")
-    return Markup('<time datetime="{}">{}</time>').format(exact, spoken)
+    return Markup(f'<time datetime="{exact}">{spoken}</time>')
 
 
 def day(when: date | None) -> Markup:
@@ -166,7 +166,7 @@ def day(when: date | None) -> Markup:
     if when is None:
         return Markup("–")
     text = when.strftime("%Y-%m-%d")
-    return Markup('<time datetime="{}">{}</time>').format(text, text)
+    return Markup(f'<time datetime="{text}">{text}</time>')
 
 
 def _count(number: int, noun: str = "", plural: str = "") -> str:

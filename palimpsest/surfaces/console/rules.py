@@ -37,9 +37,9 @@ class RulesKeeper:
         self._problem = ""
         self._ended: threading.Event | None = None  # of the count at work
 
-    def view(self, *, patience: float = _PATIENCE_S) -> RulesView:
-        """The last count; one that is at work is waited for a little."""
-        ended = self._begin_if_stale()
+    def view(self, *, patience: float = _PATIENCE_S, begin: bool = True) -> RulesView:
+        """The last count; one that is at work is waited for a little. `begin`: whether an old one is counted anew."""
+        ended = self._begin_if_stale() if begin else None
         if ended is not None:
             ended.wait(patience)
         with self._lock:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
 
-from palimpsest.core.errors import UsageError
+from palimpsest.core.errors import PalimpsestError, UsageError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -34,8 +38,47 @@ def address(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def serve(app: FastAPI, listening: socket.socket) -> None:
-    """Answer until interrupted."""
+def serve(make: Callable[[], FastAPI], listening: socket.socket, workers: int) -> None:
+    """Answer until interrupted, in so many processes; each makes the application for itself.
+
+    Raises PalimpsestError when one of them fails: the others end with it.
+    """
+    if workers == 1:
+        _run(make(), listening)
+        return
+    children = [_begin(make, listening) for _ in range(workers)]
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        os.wait()
+        raise PalimpsestError("a process of the console failed", "its last words are above")
+    finally:
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGTERM)
+        for _ in children:
+            with suppress(ChildProcessError):
+                os.wait()
+
+
+def _begin(make: Callable[[], FastAPI], listening: socket.socket) -> int:
+    """A process that answers; gives its number."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process says when to end
+        _run(make(), listening)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _run(app: FastAPI, listening: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         http="h11",

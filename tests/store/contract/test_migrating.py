@@ -64,6 +64,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "working": {
         "task": "t", "key": "k", "value": "é", "observer": "agent:bot", "put_at": 1, "expires_at": 2,
     },
+    "notice_cursor": {"rule": "owners", "recipient": ID[1], "since": 1, "position": 2},
+    "notice_sent": {"rule": "owners", "recipient": ID[1], "cell_id": ID[3], "number": 1, "at": 1},
     "erased": {"digest": b"\0d", "pseudonym": "urn:li:corpuser:erased-1", "erased_at": 1},
     "edge": {"upstream_id": ID[2], "column": "", "belief_id": ID[4], "downstream_column": ""},
     "publication": {
