@@ -284,7 +284,7 @@ class McpSettings(Section):
         description="What clients must give as bearer token over HTTP; without, only this machine is served.",
     )
     hosts: tuple[str, ...] = Field(
-        default=(), description="The names under which clients reach the MCP server over HTTP; without, this machine's.",
+        default=(), description="The names under which clients reach the MCP server over HTTP; else this machine's.",
         examples=[["palimpsest.example.org"]],
     )  # fmt: skip
     timeout_seconds: float = Field(default=10, gt=0, description="After how long a question of an agent is broken off.")
@@ -299,9 +299,7 @@ class NotifyRule(Section):
     to: Literal["slack", "teams", "mail", "webhook"] = Field(
         description="By what: `slack`, `teams`, `mail` or `webhook`."
     )
-    recipient: str = Field(
-        default="", description="A mail address; or `owners`: each owner is told of what is theirs."
-    )
+    recipient: str = Field(default="", description="A mail address; or `owners`: each owner is told of what is theirs.")
     url_env: str = Field(
         default="", description="The variable that holds the webhook's address, which is a secret (not for `mail`)."
     )

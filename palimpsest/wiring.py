@@ -538,9 +538,7 @@ def notify(
     if dry_run:
         return notify_job.preview(store, request, read, clock=SystemClock())
     with built(_ways(settings, rules), SystemClock().now) as notifiers:
-        return notify_job.notify(
-            store, request, read, notifiers, clock=SystemClock(), progress=progress, holder=holder
-        )
+        return notify_job.notify(store, request, read, notifiers, clock=SystemClock(), progress=progress, holder=holder)
 
 
 def _ways(settings: Settings, rules: Sequence[Rule]) -> Ways:

@@ -48,7 +48,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyReport:
-    """What was sent to whom. `begun` are rules that were new; `unreached` counts, by rule, what has nobody to be told."""
+    """What was sent to whom. `begun` are rules that were new; `unreached` counts, by rule, what nobody is told."""
 
     dry_run: bool
     begun: tuple[str, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from palimpsest.jobs.note import note
 from palimpsest.jobs.prune import prune
 from palimpsest.queries.held import When
 from palimpsest.queries.session import SessionRequest, SessionView, session_brief
-from palimpsest.store.engine import open_store
 from palimpsest.testing import FixedClock
 from tests.building import Memory, dataset, mcp, owners, schema, status, tags, text
 
@@ -207,19 +205,6 @@ def test_the_same_delivery_told_twice_is_one(memory: Memory) -> None:
         handed(memory, TUESDAY, ORDERS)
     with memory.store.engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM delivery").scalar() == 1
-
-
-def test_a_store_that_may_only_be_read_is_no_reason_to_fail(tmp_path: Path) -> None:
-    memory = Memory(tmp_path, name="read.db")
-    if memory.store.dialect.name != "sqlite":
-        pytest.skip("a file that may only be read is SQLite's")
-    memory.store.dispose()
-    store = open_store(f"sqlite:///file:{tmp_path / 'read.db'}?mode=ro&uri=true", writing=False)
-    delivery = Delivery(agent="codex", surface="cli", kind="brief", tokens=1)
-    why = deliver(store, delivery, clock=FixedClock(parse(MONDAY), step=0), holder="test:1:")
-    assert why.startswith("the store is read-only")
-    store.dispose()
-    assert sqlite3.connect(tmp_path / "read.db").execute("SELECT count(*) FROM delivery").fetchone() == (0,)
 
 
 def test_a_delivery_is_of_an_agent_whatever_it_calls_itself(memory: Memory) -> None:

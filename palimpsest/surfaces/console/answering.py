@@ -92,7 +92,8 @@ class Answers:
 
     def _rules(self, view: OverviewView) -> RulesView:
         """The health of the rules for the overview: of a large store, as it was when somebody asked for it."""
-        return self.desk.rules.view(patience=0.0, begin=view.episodes <= _COUNTED_UNASKED)
+        is_small = view.episodes <= _COUNTED_UNASKED
+        return self.desk.rules.view(patience=1.0 if is_small else 0.0, begin=is_small)
 
     def document(self, request: Request, page: Page, asked: Asked, place: str) -> Response:
         """A page as JSON."""

@@ -25,11 +25,13 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens. Raises UsageError where there can be none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise UsageError(
             f"{host} port {port} cannot be listened on: {error.strerror}", "name another --port"
         ) from error
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes: no waiting between
+    return listening
 
 
 def address(listening: socket.socket) -> str:

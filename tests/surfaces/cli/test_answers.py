@@ -129,7 +129,10 @@ def test_why(asked: Asked, memory: Memory, capsys: pytest.CaptureFixture[str]) -
 
 def test_beliefs(asked: Asked) -> None:
     _, out, _ = asked("beliefs", "--aspect", "ownership")
-    assert out.splitlines() == [ORDERS, "  ID  owner: lena  since 2026-03-05 14:20, by mira  (N %, confirmed 2026-03-06 08:00)"]
+    assert out.splitlines() == [
+        ORDERS,
+        "  ID  owner: lena  since 2026-03-05 14:20, by mira  (N %, confirmed 2026-03-06 08:00)",
+    ]
     assert asked("beliefs", "--aspect", "tags") == (0, "nothing is held that fits\n", "")
     assert asked("beliefs", "--state", "held")[0] == 2
 

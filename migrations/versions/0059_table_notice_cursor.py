@@ -7,7 +7,7 @@ from alembic import op
 
 from palimpsest.store.types import Id, Milliseconds, Text
 
-revision = "0070"
+revision = "0059"
 down_revision = "0058"
 branch_labels = None
 depends_on = None

@@ -7,8 +7,8 @@ from alembic import op
 
 from palimpsest.store.types import Id, Milliseconds, Text
 
-revision = "0071"
-down_revision = "0070"
+revision = "0060"
+down_revision = "0059"
 branch_labels = None
 depends_on = None
 
