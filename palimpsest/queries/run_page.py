@@ -14,7 +14,7 @@ from palimpsest.queries.runs import RunView, run, view_of
 from palimpsest.store import answers_state
 from palimpsest.store.engine import Store
 
-MOST_RUNS = 100
+MOST_RUNS = 200
 _PLACE = re.compile(r"(\d{1,15})-([0-9a-f]{32})")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from palimpsest.surfaces.console.pages import (
 LIST = ".palimpsest-export"  # the paths that an export wrote, a line each
 _AT_ONCE = 200  # entities
 _COUNTING_S = 3_600.0
+_MOST_CHANGES = 25  # pages of all changes; the older ones are on the pages of their runs
 _SOUGHT = frozenset({"ownership", "tags", "terms", "domain", "description", "name", "sub_type"})
 _MOST_SOUGHT = 400  # characters of an entity that can be searched
 
@@ -151,9 +152,9 @@ class _Writer:
         self.one("inbox", Timed(), "", "inbox")
         self.one("rules", Asked(), "", "rules", view=rules)
         self.paged("entities", "entities", lambda after: EntitiesAsked(after=after, page=200))
-        self.paged("changes", "changes", lambda after: ChangesAsked(after=after, page=200))
+        self.paged("changes", "changes", lambda after: ChangesAsked(after=after, page=200), most=_MOST_CHANGES)
         for run in self.runs():
-            self.paged("run", f"run/{run}", lambda after: RunsAsked(after=after, page=100), place=run)
+            self.paged("run", f"run/{run}", lambda after: RunsAsked(after=after, page=200), place=run)
 
     def runs(self) -> Iterator[str]:
         """Writes the list of runs; gives each run's id."""
@@ -199,18 +200,22 @@ class _Writer:
         *,
         place: str = "",
         seen: Callable[[Any], None] = lambda view: None,
+        most: int = 0,
     ) -> None:
-        """Pages that go on from key to key, in folders by number."""
+        """Pages that go on from key to key, in folders by number; at most so many, if any number is given."""
         after, number = "", 1
         while True:
             question = asked(after)
-            view = BY_NAME[name].view(self.desk, question, place)
+            view: Any = BY_NAME[name].view(self.desk, question, place)
             if view is None:  # gone since it was listed
                 return
             after = _next(view)
+            extra: dict[str, object] = {}
+            if number == most and after:
+                after, view, extra = "", replace(view, next=""), {"cut": True}
             here = folder if number == 1 else f"{folder}/{number}"
             number += 1
-            self.one(name, question, place, here, view=view, next=f"{folder}/{number}")
+            self.one(name, question, place, here, view=view, next=f"{folder}/{number}", extra=extra)
             seen(view)
             if not after:
                 return
