@@ -52,13 +52,13 @@ def pytest_configure() -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that uses the fixture `dialect` runs once on each.
 
-    The store's own tests run on each at once; those of what stands on it run on SQLite and PostgreSQL first, and on the
-    others among the long ones.
+    The store's own tests run on each at once; those of what stands on it run on the first of them, and on the others
+    among the long ones.
     """
     is_of_store = "store" in metafunc.definition.path.relative_to(ROOT / "tests").parts
     for fixture, names in (("dialect", servers.DIALECTS), ("server", servers.SERVERS)):
         if fixture in metafunc.fixturenames:
-            later = () if is_of_store else tuple(set(names) - {"sqlite", "postgresql"})
+            later = () if is_of_store else names[1:]
             marked = [pytest.param(name, marks=[pytest.mark.long] if name in later else []) for name in names]
             metafunc.parametrize(fixture, marked, indirect=True)
 

@@ -137,7 +137,7 @@ def _seconds(pid: int) -> float:
 def exported(store: Store, folder: Path) -> dict[str, float]:
     """The export of the whole store: its report, and the largest memory that it took."""
     command = [*_PALIMPSEST, "--store", store.url.render_as_string(), "console", "export", str(folder), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     report: dict[str, float] = json.loads(process.stdout.read())["data"]
     _, status, used = os.wait4(process.pid, 0)

@@ -205,6 +205,7 @@ def test_steps_that_are_there_but_not_noted_are_passed_over(store: Store) -> Non
     assert store.read(described) == made
 
 
+@pytest.mark.long
 def test_a_conflict_at_any_step_is_passed(store: Store, server: str) -> None:
     steps = 0
 
