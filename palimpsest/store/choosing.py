@@ -54,7 +54,8 @@ def claim(connection: sa.Connection, *, holder: str, now: Moment, after: EntityI
         )
         .order_by(episode.c.cell_id)
         .limit(most)
-        .subquery("waiting")
+        .cte("waiting")
+        .prefix_with("MATERIALIZED")
     )
     claimed = connection.execute(
         sa.update(entity)

@@ -51,7 +51,8 @@ def claim(
         )
         .order_by(episode.c.cell_id)
         .limit(most)
-        .subquery("pending")
+        .cte("pending")
+        .prefix_with("MATERIALIZED")  # a server without statistics would look for them again for each entity
     )
     claimed = connection.execute(
         sa.update(entity)
