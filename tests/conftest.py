@@ -50,16 +50,15 @@ def pytest_configure() -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that uses the fixture `dialect` runs once on each.
+    """A test that uses the fixture `dialect` runs once on each kind of database.
 
-    The store's own tests run on each at once; those of what stands on it run on the first of them, and on the others
-    among the long ones.
+    The quick ones: of the store's own tests the first two kinds, of those of what stands on it the first.
     """
     is_of_store = "store" in metafunc.definition.path.relative_to(ROOT / "tests").parts
     for fixture, names in (("dialect", servers.DIALECTS), ("server", servers.SERVERS)):
         if fixture in metafunc.fixturenames:
-            later = () if is_of_store else names[1:]
-            marked = [pytest.param(name, marks=[pytest.mark.long] if name in later else []) for name in names]
+            quick = {servers.DIALECTS[0], *servers.SERVERS[:1]} if is_of_store else set(names[:1])
+            marked = [pytest.param(name, marks=[] if name in quick else [pytest.mark.long]) for name in names]
             metafunc.parametrize(fixture, marked, indirect=True)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from palimpsest.core.ids import EntityId, Ids
 from palimpsest.core.jsontext import loads
-from palimpsest.core.lineage import LINEAGE_ASPECTS, in_edge, upstreams_named
+from palimpsest.core.lineage import in_edge, upstreams_named
 from palimpsest.core.paths import simple_path
 from palimpsest.queries.held import EXISTENCE, Presence, When
 from palimpsest.store import answers
@@ -46,7 +46,7 @@ def edges_below(connection: Connection, ids: Ids, named: Sequence[Named], when: 
         return answers.edges_from(connection, [entity.id for entity in named])
     found = []
     for entity in named:
-        for version in answers.versions_naming(connection, sorted(LINEAGE_ASPECTS), entity.urn):
+        for version in answers.lineage_naming(connection, entity.urn):
             if when.knows(version) and when.holds(version):
                 for urn, column in sorted(upstreams_named(version.aspect, loads(version.value))):
                     if urn == entity.urn:

@@ -15,8 +15,9 @@ from palimpsest.core.belief import State, opened_as
 from palimpsest.core.episode import Kind, credible
 from palimpsest.core.ids import BeliefId, CellId, EntityId, RunId
 from palimpsest.core.moment import Moment
+from palimpsest.core.observer import NOTES
 from palimpsest.store.readings import ranges
-from palimpsest.store.schema import cell, edge, entity, episode, evidence, passage_of, source, version
+from palimpsest.store.schema import OF_LINEAGE, cell, edge, entity, episode, evidence, passage_of, source, version
 
 _LAST_REST = b"\xff" * 8
 _AT_ONCE = 2_000
@@ -250,9 +251,12 @@ def _reworded(connection: sa.Connection, versions: list[Remembered]) -> list[Rem
     return _worded(versions, rows)
 
 
-def versions_naming(connection: sa.Connection, aspects: Sequence[str], text: str) -> list[Remembered]:
-    """Every version of these aspects whose value has a text in it, by belief and number. Walks the whole store."""
-    statement = _VERSIONS.where(cell.c.aspect.in_(aspects), episode.c.value.contains(text, autoescape=True))
+_OF_LINEAGE = _VERSIONS.where(version.c.cell_id.in_(sa.select(cell.c.id).where(sa.text(f"cell.{OF_LINEAGE}"))))
+
+
+def lineage_naming(connection: sa.Connection, text: str) -> list[Remembered]:
+    """Every version about lineage whose value has a text in it, by belief and number. Walks all lineage."""
+    statement = _OF_LINEAGE.where(episode.c.value.contains(text, autoescape=True))
     return [_remembered(row) for row in connection.execute(statement)]
 
 
@@ -268,6 +272,9 @@ class Listing(NamedTuple):
     known_at: Moment | None = None
 
 
+SAID = sa.select(cell.c.id).where(cell.c.observer != sa.literal_column("''"))  # spelt as in the index of these cells
+
+
 def list_versions(connection: sa.Connection, wanted: Listing, page: int) -> Iterator[list[Remembered]]:
     """Versions in pages, by belief and number. The times narrow coarsely; the caller decides what held."""
     statement = _VERSIONS.limit(page)
@@ -277,6 +284,8 @@ def list_versions(connection: sa.Connection, wanted: Listing, page: int) -> Iter
         statement = statement.where(cell.c.aspect == wanted.aspect)
     if wanted.source is not None:
         statement = statement.where(cell.c.source == wanted.source)
+    if wanted.source == NOTES:
+        statement = statement.where(version.c.cell_id.in_(SAID))
     if wanted.state is not None:
         statement = statement.where(version.c.state == wanted.state.value)
     if wanted.as_of is not None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from palimpsest.core.ids import BeliefId, EntityId, RunId
-from palimpsest.store.answers import is_counted
+from palimpsest.store.answers import SAID, is_counted
 from palimpsest.store.schema import cell, entity, episode, run, version
 
 _AT_ONCE = 2_000
@@ -52,11 +52,10 @@ _CURRENT = sa.select(sa.func.count()).select_from(version).where(version.c.state
 _REVISIONS = (
     sa.select(sa.func.count()).select_from(episode).join(cell, cell.c.id == episode.c.cell_id).where(is_counted())
 )
-_SAID = sa.select(cell.c.id).where(cell.c.observer != sa.literal_column("''"))  # spelt as in the index of these cells
 _BESIDE = (  # what people and agents said alone is ever beside
     sa.select(sa.func.count())
     .select_from(version)
-    .where(version.c.cell_id.in_(_SAID), version.c.state.in_(["contested", "proposed"]))
+    .where(version.c.cell_id.in_(SAID), version.c.state.in_(["contested", "proposed"]))
 )
 
 

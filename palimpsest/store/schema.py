@@ -124,6 +124,8 @@ part = sa.Table(
     sqlite_with_rowid=False,
 )
 
+OF_LINEAGE = "aspect IN ('column_upstreams', 'upstreams')"  # of a cell, spelt as the index of these cells has it
+
 # Level 2: one cell, and the number of its last episode, which holds the value. An empty digest: nothing is held.
 cell = sa.Table(
     "cell",
@@ -144,6 +146,7 @@ cell = sa.Table(
         sqlite_where=sa.text("observer <> ''"),
         postgresql_where=sa.text("observer <> ''"),
     ),
+    sa.Index("ix_cell_lineage", "aspect", sqlite_where=sa.text(OF_LINEAGE), postgresql_where=sa.text(OF_LINEAGE)),
     sqlite_with_rowid=False,
 )
 

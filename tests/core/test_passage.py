@@ -69,6 +69,12 @@ def test_versions_that_say_the_same_share_a_text() -> None:
     assert [(one.current, one.states) for one in found] == [(False, ((belief, 1), (belief, 3)))]
 
 
+def test_a_long_text_that_repeats_itself_states_its_version_once() -> None:
+    found = passages_of(ABOUT, [stated("description", "a" * (4 * MOST_LETTERS), "source")])
+    assert len(found) < 4, "some of its pieces are alike"
+    assert {len(passage.states) for passage in found} == {1}
+
+
 def test_a_title_is_part_of_every_passage() -> None:
     found = passages_of(
         About("urn:li:dataProduct:b2", "dataProduct", "", "b2"),

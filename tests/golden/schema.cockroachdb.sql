@@ -205,6 +205,8 @@ CREATE TABLE cell (
     CONSTRAINT fk_cell_entity_id_entity FOREIGN KEY(entity_id) REFERENCES entity (id)
 );
 
+CREATE INDEX ix_cell_lineage ON cell (aspect) WHERE aspect IN ('column_upstreams', 'upstreams');
+
 CREATE INDEX ix_cell_observer ON cell (observer) WHERE observer <> '';
 
 CREATE TABLE publication (

@@ -202,6 +202,8 @@ CREATE TABLE cell (
 )
  WITHOUT ROWID;
 
+CREATE INDEX ix_cell_lineage ON cell (aspect) WHERE aspect IN ('column_upstreams', 'upstreams');
+
 CREATE INDEX ix_cell_observer ON cell (observer) WHERE observer <> '';
 
 CREATE TABLE publication (
