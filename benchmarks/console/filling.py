@@ -25,8 +25,8 @@ CHANGES_OF_DATASET = 7
 _DAY = 86_400_000
 
 
-def fill(folder: Path, datasets: int) -> Store:
-    """The store, made once."""
+def fill(folder: Path, datasets: int, *, columns: int = 40, readings: int = READINGS) -> Store:
+    """The store, made once, of datasets with so many columns."""
     made = folder / f"console-{datasets}.db"
     url = f"sqlite:///{made}"
     clock = SetClock(parse("2026-03-02T08:05:00Z"))
@@ -39,9 +39,9 @@ def fill(folder: Path, datasets: int) -> Store:
     store.use_write_ahead_log()
     catalogs = [folder / f"console-{datasets}-{name}.json" for name in ("as-it-was", "changed")]
     for path, changes in zip(catalogs, (0, datasets * CHANGES_OF_DATASET), strict=True):
-        write_catalog(path, datasets=datasets, changes=changes)
-    for reading in range(READINGS):
-        sys.stderr.write(f"reading {reading + 1} of {READINGS}\n")
+        write_catalog(path, datasets=datasets, columns=columns, changes=changes)
+    for reading in range(readings):
+        sys.stderr.write(f"reading {reading + 1} of {readings}\n")
         at = Moment(parse("2026-03-02T08:00:00Z") + reading * _DAY)
         clock.at = Moment(at + 300_000)
         request = ScanRequest(source="file", at=at)

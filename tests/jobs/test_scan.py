@@ -151,7 +151,8 @@ def test_changing_everything_does_not_stop_a_scan(memory: Memory) -> None:
 
 def test_a_soft_delete_of_everything_stops_a_scan(memory: Memory) -> None:
     memory.remember(catalog(30), at=MONDAY)
-    stopped(memory, [mcp(dataset(f"t{n:03}"), "status", status(removed=True)) for n in range(30)])
+    error = stopped(memory, [mcp(dataset(f"t{n:03}"), "status", status(removed=True)) for n in range(30)])
+    assert "would end 150 of 150 cells on postgres" in error.message  # five of each dataset
 
 
 def test_a_dry_run_stops_where_a_scan_would(memory: Memory) -> None:

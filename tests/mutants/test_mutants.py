@@ -40,7 +40,9 @@ def test_every_patch_is_used_and_breaks_a_journey_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_patch_fits_the_code_as_it_is(copy: Path, name: str) -> None:
+    before = {path: path.read_bytes() for path in copy.rglob("*.py")}
     apply((HERE / f"{name}.patch").read_text(), copy)
+    assert {path: path.read_bytes() for path in copy.rglob("*.py")} != before
 
 
 def test_a_patch_that_does_not_fit_says_where(copy: Path) -> None:

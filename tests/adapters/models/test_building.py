@@ -46,6 +46,7 @@ def test_the_other_variable_of_google_is_taken_too() -> None:
         model = build(Wanted(provider="gemini", url=remote.url), {"GOOGLE_API_KEY": KEY})
         model.answer(ask())
         model.close()
+        assert key_in(remote.requests[-1][1]) == KEY
 
 
 def test_ollama_is_where_its_variable_says_and_its_key_is_of_what_stands_before_it() -> None:
