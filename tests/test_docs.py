@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 _CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _SETTINGS = ROOT / "docs" / "settings.md"
@@ -32,6 +34,7 @@ def test_the_demo_is_at_most_thirty_lines() -> None:
     assert len(block[1].splitlines()) <= 30
 
 
+@pytest.mark.long
 def test_every_palimpsest_command_of_the_readme_runs(tmp_path: Path) -> None:
     catalog = ROOT / "demo" / "catalog"
     with gzip.open(tmp_path / "metadata.json.gz", "wb") as file:

@@ -20,7 +20,7 @@ TWIN = dataset("twin").replace("PROD", "DEV")
 V2 = "[version=2.0].[type=struct].a.[type=array].[type=string].c"
 
 
-@pytest.fixture(params=["datahub-graphql", "datahub-mcp"])
+@pytest.fixture(params=["datahub-graphql", pytest.param("datahub-mcp", marks=pytest.mark.long)])
 def make(request: pytest.FixtureRequest, live: Live) -> Make:
     """Makes readers of one of the sources."""
     if request.param == "datahub-graphql":

@@ -28,7 +28,7 @@ from tests.journeys.living import ORDERS, Live, new_store
 from tests.robustness.command import ROOT
 from tests.testing.second import mcp_command
 
-SOURCES = ["datahub-graphql", "datahub-mcp"]
+SOURCES = ["datahub-graphql", pytest.param("datahub-mcp", marks=pytest.mark.long)]
 ENTITIES = {"datahub-graphql": "palimpsestEntities", "datahub-mcp": "GetEntity"}
 STRIKE = {"datahub-graphql": "palimpsestEntities", "datahub-mcp": '"operationName": "GetEntity"'}
 Make = Callable[..., CatalogReader]
@@ -74,7 +74,10 @@ def break_at(live: Live, make: Make, source: str, after: int) -> None:
     live.gms.faults.clear()
 
 
-@pytest.mark.parametrize(("source", "after", "whole"), [("datahub-graphql", 6, 13), ("datahub-mcp", 25, 20)])
+@pytest.mark.parametrize(
+    ("source", "after", "whole"),
+    [("datahub-graphql", 6, 13), pytest.param("datahub-mcp", 25, 20, marks=pytest.mark.long)],
+)
 def test_what_was_read_before_the_break_is_not_asked_again(
     live: Live, make: Make, tmp_path: Path, source: str, after: int, whole: int
 ) -> None:

@@ -177,7 +177,9 @@ def test_an_error_that_passes_costs_nothing(gms, mcp):
     assert (set(found), failures) == (set(urns), [])
 
 
-@pytest.mark.parametrize("strike", ["429", "500", "cut", "cut within"])
+@pytest.mark.parametrize(
+    "strike", ["500", *(pytest.param(one, marks=pytest.mark.long) for one in ("429", "cut", "cut within"))]
+)
 def test_what_breaks_gives_the_right_value_or_a_failure_with_the_name(gms, mcp, strike):
     urns = fill(gms, 5)
     reader = mcp(gms)

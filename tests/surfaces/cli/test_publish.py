@@ -169,6 +169,7 @@ def test_a_token_that_may_not_write_is_a_failure_that_says_so(
     assert "no-such-token" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.long
 def test_what_others_write_meanwhile_is_kept_or_reported_and_the_next_publish_completes(
     memory: Memory, gms: GmsDouble, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
