@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from palimpsest.core.aspects.existence import exists
 from palimpsest.core.ids import EntityId, Ids
 from palimpsest.core.jsontext import loads
 from palimpsest.core.lineage import in_edge, upstreams_named
@@ -29,8 +30,19 @@ def existing(connection: Connection, ids: Ids, entities: Iterable[EntityId], whe
     """Those of the entities that exist, by any source that speaks of them."""
     wanted = list(dict.fromkeys(entities))
     sources = answers.source_names(connection)
-    presence = _presence(connection, ids, wanted, sources, when)
-    return {entity for entity in wanted if presence.exists_for_any(entity, sources)}
+    found = _said_to_exist(connection, ids, wanted, sources) if when.is_now else set()
+    rest = [entity for entity in wanted if entity not in found]
+    presence = _presence(connection, ids, rest, sources, when)
+    return found | {entity for entity in rest if presence.exists_for_any(entity, sources)}
+
+
+def _said_to_exist(
+    connection: Connection, ids: Ids, entities: Sequence[EntityId], sources: Sequence[str]
+) -> set[EntityId]:
+    """Those of which a source holds now that they exist, which is all that there is to ask of most."""
+    beliefs = {ids.belief(entity, source, EXISTENCE, ""): entity for entity in entities for source in sources}
+    values = answers.current_values(connection, list(beliefs))
+    return {beliefs[belief] for belief, value in values.items() if exists(loads(value))}
 
 
 def _presence(

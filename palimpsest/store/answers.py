@@ -215,6 +215,22 @@ def versions_of_beliefs(connection: sa.Connection, beliefs: Sequence[BeliefId]) 
     return found
 
 
+_CURRENT_VALUES = (
+    sa.select(version.c.belief_id, episode.c.value)
+    .join(episode, sa.and_(episode.c.cell_id == version.c.cell_id, episode.c.number == version.c.episode))
+    .where(version.c.belief_id.in_(sa.bindparam("beliefs", expanding=True)), version.c.state == "current")
+)
+
+
+def current_values(connection: sa.Connection, beliefs: Sequence[BeliefId]) -> dict[BeliefId, str]:
+    """Belief → the value that its current version was founded with, as JSON text; of beliefs that have one."""
+    found: dict[BeliefId, str] = {}
+    for start in range(0, len(beliefs), _AT_ONCE):
+        rows = connection.execute(_CURRENT_VALUES, {"beliefs": beliefs[start : start + _AT_ONCE]})
+        found.update((BeliefId(row[0]), row[1]) for row in rows)
+    return found
+
+
 def _worded(versions: list[Remembered], rows: Iterable[sa.Row[Any]]) -> list[Remembered]:
     """The versions with what restated them."""
     found: dict[tuple[BeliefId, int], list[Wording]] = {}

@@ -97,5 +97,16 @@ def _run(app: FastAPI, listening: socket.socket) -> None:
         timeout_keep_alive=5,
         timeout_graceful_shutdown=5,
         h11_max_incomplete_event_size=_MOST_HEADERS,
+        backlog=1,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Takes one connection at a time, so that processes on one socket share them: asyncio takes a backlog at once."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and let as many wait as did before."""
+        await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(_BACKLOG)
