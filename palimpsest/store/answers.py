@@ -6,6 +6,7 @@ Statements only, each for a whole set of entities. What of it is current is deci
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -451,6 +452,7 @@ def edges_from(connection: sa.Connection, upstreams: Sequence[EntityId]) -> list
     return found
 
 
+@cache
 def revises() -> sa.ColumnElement[bool]:
     """Whether a consolidated episode took the place of something current, or ended it.
 
@@ -480,6 +482,7 @@ def revises() -> sa.ColumnElement[bool]:
     )
 
 
+@cache
 def is_counted() -> sa.ColumnElement[bool]:
     """Whether an episode, joined with its cell, is a revision: no baseline, not quiet, not its entity's appearance."""
     return sa.and_(
@@ -499,16 +502,19 @@ class LabelCount(NamedTuple):
     latest: Moment | None
 
 
+_FIRST, _LAST = sa.bindparam("first", type_=cell.c.id.type), sa.bindparam("last", type_=cell.c.id.type)
+_HELD = sa.select(sa.func.count()).where(version.c.belief_id.between(_FIRST, _LAST), version.c.state == "current")
+_REVISED = (
+    sa.select(sa.func.count(), sa.func.max(episode.c.observed_at))
+    .select_from(episode)
+    .join(cell, cell.c.id == episode.c.cell_id)
+    .where(episode.c.cell_id.between(_FIRST, _LAST), is_counted())
+)
+
+
 def label_count(connection: sa.Connection, entity_id: EntityId) -> LabelCount:
     """Current beliefs, revisions (changes that are neither baseline nor quiet nor its appearance), the latest."""
-    last = entity_id[:8] + _LAST_REST
-    beliefs = connection.scalar(
-        sa.select(sa.func.count()).where(version.c.belief_id.between(entity_id, last), version.c.state == "current")
-    )
-    revised = connection.execute(
-        sa.select(sa.func.count(), sa.func.max(episode.c.observed_at))
-        .select_from(episode)
-        .join(cell, cell.c.id == episode.c.cell_id)
-        .where(episode.c.cell_id.between(entity_id, last), is_counted())
-    ).one()
+    given = {"first": entity_id, "last": entity_id[:8] + _LAST_REST}
+    beliefs = connection.scalar(_HELD, given)
+    revised = connection.execute(_REVISED, given).one()
     return LabelCount(int(beliefs or 0), int(revised[0]), revised[1])

@@ -6,6 +6,7 @@ Statements only, set-based. Which episodes count as changes is said by the calle
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -155,13 +156,14 @@ def latest_of(connection: sa.Connection, entities: Sequence[EntityId], until: Mo
     return _as_said(connection, [_changed(row) for row in connection.execute(newest.limit(most))])
 
 
-def _statement(wanted: Wanted) -> sa.Select[tuple[object, ...]]:
+@cache
+def _all_changes() -> sa.Select[tuple[object, ...]]:
     earlier = episode.alias("earlier")  # forgetting leaves gaps in the numbers
     last = sa.select(sa.func.max(earlier.c.number)).where(
         earlier.c.cell_id == episode.c.cell_id, earlier.c.number < episode.c.number
     )
     previous = sa.and_(_BEFORE.c.cell_id == episode.c.cell_id, _BEFORE.c.number == last.scalar_subquery())
-    statement = (
+    return (
         sa.select(*_COLUMNS)
         .select_from(episode)
         .join(cell, cell.c.id == episode.c.cell_id)
@@ -170,6 +172,10 @@ def _statement(wanted: Wanted) -> sa.Select[tuple[object, ...]]:
         .where(episode.c.verdict.is_not(None), revises())
         .order_by(cell.c.entity_id, cell.c.aspect, cell.c.key, episode.c.number)
     )
+
+
+def _statement(wanted: Wanted) -> sa.Select[tuple[object, ...]]:
+    statement = _all_changes()
     if wanted.aspect is not None:
         statement = statement.where(cell.c.aspect == wanted.aspect)
     if wanted.platform is not None:
