@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from palimpsest.core import say
 from palimpsest.core.aspects import ASPECTS
 from palimpsest.core.belief import State
-from palimpsest.core.ids import EntityId
+from palimpsest.core.ids import EntityId, Ids
 from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import to_datetime
 from palimpsest.queries import held
 from palimpsest.queries.held import When
-from palimpsest.queries.history import BeliefHistory, history
-from palimpsest.queries.show import ChangeLineView, EntityPage, show
+from palimpsest.queries.held_entity import held_entity
+from palimpsest.queries.history import BeliefHistory, histories_of
+from palimpsest.queries.show import ChangeLineView, EntityPage, page_of
 from palimpsest.store import answers, answers_changes
+from palimpsest.store.answers import Named
 from palimpsest.store.answers_changes import Changed
 from palimpsest.store.engine import Connection, Store
 
@@ -63,33 +65,33 @@ class EntityPageView:
     more_columns: str
 
 
-def urn_of(store: Store, entity_id: str) -> str | None:
-    """The URN of the entity of a permalink, 16 hexadecimal digits; None where there is none."""
-    wanted = EntityId(bytes.fromhex(entity_id) + bytes(8))
-    found = store.read(lambda connection: answers.entities_by_id(connection, [wanted]))
-    return found[wanted].urn if wanted in found else None
-
-
 def entity_page(store: Store, entity_id: str, when: When, after_column: str = "") -> EntityPageView | None:
-    """The page of an entity; None where there is none of that id."""
-    urn = urn_of(store, entity_id)
-    if urn is None:
-        return None
-    page = show(store, urn, when)
-    histories = history(store, urn, None, None, when).beliefs
+    """The page of the entity of a permalink, 16 hexadecimal digits; None where there is none of that id."""
+    ids, wanted = store.ids, EntityId(bytes.fromhex(entity_id) + bytes(8))
+
+    def work(connection: Connection) -> EntityPageView | None:
+        named = answers.entities_by_id(connection, [wanted]).get(wanted)
+        return _page(connection, ids, named, when, after_column) if named is not None else None
+
+    return store.read(work)
+
+
+def _page(connection: Connection, ids: Ids, named: Named, when: When, after_column: str) -> EntityPageView:
+    found = held_entity(connection, named, when)
+    page = page_of(connection, ids, found, when)
     later = [one for one in page.columns if one.key > after_column]
     shown = later[:MOST_COLUMNS]
     keys = {one.key for one in shown}
     last = shown[-1].key if len(later) > len(shown) else ""
     gone_too = not after_column and not last
+    histories = histories_of(connection, found, when)
     kept = [one for one in histories if one.aspect not in _OF_COLUMNS or one.key in keys or gone_too]
-    ids, around = store.ids, [one.urn for one in (*page.upstreams[:_MOST_AROUND], *page.downstreams[:_MOST_AROUND])]
-    near = [ids.entity(urn) for urn in around]
+    near = [ids.entity(one.urn) for one in (*page.upstreams[:_MOST_AROUND], *page.downstreams[:_MOST_AROUND])]
     return EntityPageView(
-        id=entity_id,
+        id=named.id[:8].hex(),
         page=replace(page, columns=tuple(shown)),
         layers=tuple(_layers(kept, when)),
-        around=store.read(lambda connection: _around(connection, near, when)),
+        around=_around(connection, near, when),
         columns=len(page.columns),
         more_columns=last,
     )

@@ -14,13 +14,13 @@ from palimpsest.core.aspects.sets import members_of
 from palimpsest.core.aspects.words import label_of
 from palimpsest.core.belief import State
 from palimpsest.core.errors import UsageError
-from palimpsest.core.ids import BeliefId, EntityId, belief_ref, short_ref
+from palimpsest.core.ids import BeliefId, belief_ref, short_ref
 from palimpsest.core.jsontext import loads
 from palimpsest.core.moment import to_datetime
 from palimpsest.core.observer import said_by
 from palimpsest.queries import entities, held
-from palimpsest.queries.confidence import confidences
 from palimpsest.queries.held import EntityView, EvidenceView, Presence, When
+from palimpsest.queries.held_entity import HeldEntity, held_entity
 from palimpsest.store import answers
 from palimpsest.store.answers import Named, Remembered, Seen
 from palimpsest.store.engine import Connection, Store
@@ -141,13 +141,19 @@ def why(store: Store, text: str, when: When) -> WhyView:
 
 
 def _history(connection: Connection, text: str, aspect: str | None, key: str | None, when: When) -> HistoryView:
-    entity = entities.resolve(connection, text)
-    versions = answers.versions_of(connection, [entity.id])
-    wanted = [one for one in versions if aspect in (None, one.aspect) and key in (None, one.key) and when.knows(one)]
-    if versions and not wanted and aspect is not None:
-        _complain(entity, versions, aspect, key)
-    views = _histories(connection, {entity.id: entity}, versions, held.by_belief(wanted), when)
-    return HistoryView(entity=entities.entity_view(entity), beliefs=views)
+    found = held_entity(connection, entities.resolve(connection, text), when)
+    wanted = [one for one in found.versions if aspect in (None, one.aspect) and key in (None, one.key)]
+    known = [one for one in wanted if when.knows(one)]
+    if found.versions and not known and aspect is not None:
+        _complain(found.named, found.versions, aspect, key)
+    views = _histories(connection, found, held.by_belief(known), when)
+    return HistoryView(entity=entities.entity_view(found.named), beliefs=views)
+
+
+def histories_of(connection: Connection, found: HeldEntity, when: When) -> tuple[BeliefHistory, ...]:
+    """The history of every belief about an entity that was loaded."""
+    known = [one for one in found.versions if when.knows(one)]
+    return _histories(connection, found, held.by_belief(known), when)
 
 
 def _complain(entity: Named, versions: Sequence[Remembered], aspect: str, key: str | None) -> None:
@@ -165,12 +171,12 @@ def _why(connection: Connection, text: str, when: When) -> WhyView:
     own = answers.versions_of_beliefs(connection, [belief])
     named = answers.entities_by_id(connection, [own[0].entity])
     entity = named[own[0].entity]
-    around = answers.versions_of(connection, [entity.id])
+    found = held_entity(connection, entity, when)
     known = {belief: [one for one in own if when.knows(one)]}
     if not known[belief]:
         raise UsageError(f"the belief {text} was not held by then", "ask with a later --known-at")
-    view = _histories(connection, named, around, known, when)[0]
-    exists = Presence(around, when).exists(entity.id, own[0].source)
+    view = _histories(connection, found, known, when)[0]
+    exists = found.presence.exists(entity.id, own[0].source)
     return WhyView(entity=entities.entity_view(entity), exists=exists, belief=view)
 
 
@@ -203,22 +209,19 @@ def _bounds(digits: str) -> tuple[bytes, bytes]:
 
 def _histories(
     connection: Connection,
-    named: Mapping[EntityId, Named],
-    around: Sequence[Remembered],
+    found: HeldEntity,
     chains: Mapping[BeliefId, Sequence[Remembered]],
     when: When,
 ) -> tuple[BeliefHistory, ...]:
-    """The chains as they are shown. `around` holds all versions of their entities."""
-    presence = Presence(around, when)
-    sure = confidences(connection, held.current(around, when, presence), held.by_belief(around), when)
+    """Chains of an entity as they are shown."""
     endings = answers.endings_of(
         connection, [belief for belief, chain in chains.items() if any(one.successor is None for one in chain)]
     )
     ordered = sorted(chains.values(), key=lambda chain: _rank(chain[0]))
-    views = (_chain(chain, named[chain[0].entity].urn, presence, endings, when) for chain in ordered)
+    views = (_chain(chain, found.named.urn, found.presence, endings, when) for chain in ordered)
     return tuple(
         replace(view, confidence=one.confidence, confirmed=one.confirmed) if one is not None else view
-        for view, one in zip(views, (sure.get(chain[0].belief) for chain in ordered), strict=True)
+        for view, one in zip(views, (found.sure.get(chain[0].belief) for chain in ordered), strict=True)
     )
 
 

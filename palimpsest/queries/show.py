@@ -19,9 +19,9 @@ from palimpsest.core.jsontext import dumps, loads
 from palimpsest.core.moment import to_datetime
 from palimpsest.core.stale import Reader
 from palimpsest.queries import entities, held, lineage, stale_facts
-from palimpsest.queries.confidence import confidences
 from palimpsest.queries.edits import edits_of
-from palimpsest.queries.held import EXISTENCE, BeliefView, EntityView, Presence, Sure, When
+from palimpsest.queries.held import EXISTENCE, BeliefView, EntityView, Sure, When
+from palimpsest.queries.held_entity import HeldEntity, held_entity
 from palimpsest.queries.stale_facts import FindingView
 from palimpsest.store import answers
 from palimpsest.store.answers import Named, Remembered
@@ -121,16 +121,16 @@ class EntityPage:
 def show(store: Store, text: str, when: When) -> EntityPage:
     """The page of the entity that `text` names. Raises UsageError."""
     ids = store.ids
-    return store.read(lambda connection: _show(connection, ids, text, when))
+
+    def work(connection: Connection) -> EntityPage:
+        return page_of(connection, ids, held_entity(connection, entities.resolve(connection, text), when), when)
+
+    return store.read(work)
 
 
-def _show(connection: Connection, ids: Ids, text: str, when: When) -> EntityPage:
-    entity = entities.resolve(connection, text)
-    versions = answers.versions_of(connection, [entity.id])
-    presence = Presence(versions, when)
-    now = held.current(versions, when, presence)
-    chains = held.by_belief(versions)
-    sure = confidences(connection, now, chains, when)
+def page_of(connection: Connection, ids: Ids, found: HeldEntity, when: When) -> EntityPage:
+    """The page of an entity that was loaded."""
+    entity, versions, chains, presence, now, sure = found
 
     def view(one: Remembered) -> BeliefView:
         return held.belief_view(one, entity.urn, chains[one.belief], when, sure.get(one.belief))

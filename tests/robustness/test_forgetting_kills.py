@@ -34,7 +34,7 @@ def complaints(found: list[dict[str, Any]]) -> list[str]:
     return [f"seed {one['seed']}, {one['job']}, {said}" for one in found for said in one["complaints"]]
 
 
-@pytest.mark.parametrize(("database", "points"), [("sqlite", 3), ("postgresql", 1)])
+@pytest.mark.parametrize(("database", "points"), [("sqlite", 3), pytest.param("postgresql", 1, marks=pytest.mark.long)])
 def test_what_is_killed_at_a_few_statements_is_completed_by_doing_it_again(
     tmp_path: Path, database: str, points: int
 ) -> None:
