@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from palimpsest.core.lineage import LINEAGE_ASPECTS
 from palimpsest.store.search_types import Number, Terms
 from palimpsest.store.types import Bytes, Id, Milliseconds, Text
 from palimpsest.store.vector_types import Vec
@@ -124,7 +125,8 @@ part = sa.Table(
     sqlite_with_rowid=False,
 )
 
-OF_LINEAGE = "aspect IN ('column_upstreams', 'upstreams')"  # of a cell, spelt as the index of these cells has it
+# Which cells are about lineage, spelt as the index of these cells has it.
+OF_LINEAGE = "aspect IN ('" + "', '".join(sorted(LINEAGE_ASPECTS)) + "')"
 
 # Level 2: one cell, and the number of its last episode, which holds the value. An empty digest: nothing is held.
 cell = sa.Table(

@@ -47,7 +47,7 @@ def test_a_job_killed_at_a_few_statements_is_completed_by_the_next_run(
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("database", "seed", "points", "between"),
-    [("sqlite", 20260302, 70, 30), ("sqlite", 20260303, 40, 15), ("postgresql", 20260304, 25, 18)],
+    [("sqlite", 20260302, 70, 30), ("sqlite", 20260303, 70, 30), ("postgresql", 20260304, 25, 18)],
 )
 def test_a_job_killed_at_any_statement_is_completed_by_the_next_run(
     tmp_path: Path, database: str, seed: int, points: int, between: int
